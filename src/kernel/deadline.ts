@@ -1,0 +1,45 @@
+/** A moment by which a piece of work must have answered. Clock injected, so tests need not wait. */
+export interface Deadline {
+  /** Milliseconds left, never negative; Infinity where there is no limit. */
+  remainingMs(): number;
+  /** A shorter deadline: `fraction` (0–1) of what is left now. */
+  share(fraction: number): Deadline;
+}
+
+/** Monotonic milliseconds. */
+export type Clock = () => number;
+const monotonic: Clock = () => performance.now();
+
+/** A deadline `ms` milliseconds from now. */
+export function deadlineIn(ms: number, clock: Clock = monotonic): Deadline {
+  const endsAt = clock() + ms;
+  return {
+    remainingMs: () => Math.max(0, endsAt - clock()),
+    share: (fraction) => deadlineIn(Math.max(0, endsAt - clock()) * fraction, clock),
+  };
+}
+
+/** No limit: background work that is bounded elsewhere. */
+export const noDeadline: Deadline = { remainingMs: () => Number.POSITIVE_INFINITY, share: () => noDeadline };
+
+/** Longest delay a JavaScript timer takes; a longer one fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** An abort signal that fires when the deadline passes (never, where there is none) or when `parent` fires. Dispose it to free the timer. */
+export function signalUntil(deadline: Deadline, parent?: AbortSignal): { readonly signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const left = deadline.remainingMs();
+  const timer = Number.isFinite(left)
+    ? setTimeout(() => controller.abort(new DOMException("deadline passed", "TimeoutError")), Math.min(left, LONGEST_TIMER_MS))
+    : undefined;
+  const onParent = () => controller.abort(parent?.reason);
+  if (parent?.aborted) onParent();
+  else parent?.addEventListener("abort", onParent, { once: true });
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      parent?.removeEventListener("abort", onParent);
+    },
+  };
+}

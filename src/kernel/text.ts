@@ -1,0 +1,38 @@
+/** Text measured in Unicode code points, never in UTF-16 units or bytes: an emoji is one, `界` is one. */
+
+/** Number of code points. */
+export function charCount(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** The first `limit` code points. */
+export function firstChars(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  let at = 0;
+  let count = 0;
+  for (const char of text) {
+    if (count++ === limit) break;
+    at += char.length;
+  }
+  return text.slice(0, at);
+}
+
+/** The code points from `start` on, at most `limit` of them. */
+export function sliceChars(text: string, start: number, limit = Number.POSITIVE_INFINITY): string {
+  const rest = text.slice(firstChars(text, start).length);
+  return limit === Number.POSITIVE_INFINITY ? rest : firstChars(rest, limit);
+}
+
+/** One line for people: newlines and runs of blanks become one space, cut at `limit` code points with `…`. */
+export function oneLine(text: string, limit: number): string {
+  const flat = text.replace(/\s+/gu, " ").trim();
+  const cut = firstChars(flat, limit);
+  return cut.length < flat.length ? `${cut}…` : cut;
+}
+
+/** True where the text can be stored as UTF-8 in PostgreSQL: no NUL and no lone surrogate. */
+export function isStorable(text: string): boolean {
+  return !text.includes("\0") && text.isWellFormed();
+}
