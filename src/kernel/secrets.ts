@@ -1,0 +1,252 @@
+/**
+ * One scanner for what looks like a live credential, two views of it: `findSecret` (the write gate refuses on the first hit) and
+ * `redact` (texts on their way to a log, a model or a person). Both read the same spans, so what the gate refuses the redactor changes.
+ * Rules and labels: `tools-graph.md` §3.4.
+ */
+
+/** What a span hides: UTF-16 range [from, to), the kind of credential, and whether it is certain enough to refuse a write. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+  readonly label: string;
+  readonly certain: boolean;
+  /** Start of the word that gave it away, which is what a person is pointed to. */
+  readonly wordAt: number;
+}
+
+interface Word {
+  readonly text: string;
+  readonly at: number;
+  /** White space between this word and the next. */
+  readonly gap: string;
+}
+
+const MASK = "***";
+
+/** Names of keys whose value is a secret. A key matches when it ends in one, possibly continued (`aws_secret_access_key`). */
+const secretNames: readonly (readonly [name: string, label: string])[] = [
+  ["api_key", "api key field"],
+  ["apikey", "api key field"],
+  ["api-key", "api key field"],
+  ["password", "password field"],
+  ["passwd", "password field"],
+  ["pwd", "password field"],
+  ["token", "token field"],
+  ["secret", "secret field"],
+];
+const continuation = /(?:[_-]access)?[_-](?:key|value)$/;
+
+interface Prefix {
+  readonly text: string;
+  readonly label: string;
+  /** Matches only where no letter, digit or `-` stands before it. */
+  readonly boundary?: boolean;
+  /** What must follow directly, instead of the usual "more than eight characters". */
+  readonly follows?: RegExp;
+}
+
+/** Characters after a provider's prefix below which it is taken for prose (`sk-1`). */
+const SHORTEST_TAIL = 9;
+const upperOrDigit = /^[A-Z0-9]{9,}/;
+const providerKey = "provider api key";
+const github = "github token";
+
+const prefixes: readonly Prefix[] = [
+  { text: "sk-ant-", label: providerKey },
+  { text: "sk-proj-", label: providerKey },
+  { text: "sk-live-", label: providerKey },
+  // `sk-` alone stands inside ordinary words (task-scheduler, risk-based): it needs an edge and a tail that no word has.
+  { text: "sk-", label: providerKey, boundary: true, follows: /^(?=[A-Za-z0-9_-]*[0-9A-Z])[A-Za-z0-9_-]{16,}/ },
+  { text: "sk_live_", label: providerKey },
+  { text: "rk_live_", label: providerKey },
+  { text: "ghp_", label: github },
+  { text: "gho_", label: github },
+  { text: "ghs_", label: github },
+  { text: "ghu_", label: github },
+  { text: "ghr_", label: github },
+  { text: "github_pat_", label: github },
+  { text: "glpat-", label: "gitlab token" },
+  { text: "npm_", label: "npm token", boundary: true, follows: /^(?=[A-Za-z0-9]*[0-9A-Z])[A-Za-z0-9]{16,}/ },
+  { text: "hf_", label: "model hub token", boundary: true, follows: /^(?=[A-Za-z0-9]*[0-9A-Z])[A-Za-z0-9]{16,}/ },
+  { text: "xoxb-", label: "slack token" },
+  { text: "xoxp-", label: "slack token" },
+  { text: "xoxa-", label: "slack token" },
+  { text: "xapp-", label: "slack token" },
+  { text: "AKIA", label: "aws access key id", follows: upperOrDigit },
+  { text: "ASIA", label: "aws access key id", boundary: true, follows: upperOrDigit },
+  { text: "AIza", label: "google api key", boundary: true, follows: /^[A-Za-z0-9_-]{20,}/ },
+  { text: "dop_v1_", label: "digitalocean token" },
+];
+
+const trimOuter = (text: string) => text.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+
+/** A value that reads like a credential rather than like prose: at least 6 characters with a digit, or at least 16. */
+function isOpaque(value: string): boolean {
+  const core = trimOuter(value);
+  return (core.length >= 6 && /[0-9]/.test(core)) || core.length >= 16;
+}
+
+/** The label of a key whose value is secret, or undefined. */
+function secretKey(raw: string): string | undefined {
+  const key = raw.replace(/^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu, "").toLowerCase();
+  const whole = secretNames.find(([name]) => key.endsWith(name));
+  if (whole !== undefined) return whole[1];
+  const stem = key.replace(continuation, "");
+  return stem === key ? undefined : secretNames.find(([name]) => stem.endsWith(name))?.[1];
+}
+
+function words(text: string): Word[] {
+  const found: Word[] = [];
+  for (const match of text.matchAll(/(\S+)(\s*)/g)) found.push({ text: match[1] ?? "", at: match.index, gap: match[2] ?? "" });
+  return found;
+}
+
+/** Earliest provider prefix with enough behind it: where it starts inside `text`, and its label. */
+function providerToken(text: string): { readonly at: number; readonly label: string } | undefined {
+  let best: { at: number; label: string } | undefined;
+  for (const prefix of prefixes) {
+    for (let at = text.indexOf(prefix.text); at !== -1; at = text.indexOf(prefix.text, at + 1)) {
+      if (best !== undefined && best.at <= at) break;
+      const tail = text.slice(at + prefix.text.length);
+      if (prefix.boundary && at > 0 && /[\p{L}\p{N}-]/u.test(text.charAt(at - 1))) continue;
+      if (prefix.follows === undefined ? tail.length < SHORTEST_TAIL : !prefix.follows.test(tail)) continue;
+      best = { at, label: prefix.label };
+      break;
+    }
+  }
+  return best;
+}
+
+/** A user part of a URL this long with a digit is a token by itself (`https://<token>@host`). */
+const SHORTEST_URL_TOKEN = 20;
+
+/** The credential part of `scheme://user:password@host`, as a range inside `text`. */
+function urlCredential(text: string): { readonly from: number; readonly to: number } | undefined {
+  const scheme = text.indexOf("://");
+  if (scheme === -1) return undefined;
+  const end = text.slice(scheme + 3).search(/[/?#]/);
+  const authority = scheme + 3;
+  const whole = text.lastIndexOf("@", end === -1 ? undefined : authority + end);
+  // A raw `/` inside a password puts the `@` behind the first slash; the last `@` of the word then ends it.
+  const at = whole >= authority ? whole : text.lastIndexOf("@");
+  if (at < authority) return undefined;
+  const colon = text.indexOf(":", authority);
+  if (colon !== -1 && colon < at) return { from: colon + 1, to: at };
+  const user = text.slice(authority, at);
+  return user.length >= SHORTEST_URL_TOKEN && isOpaque(user) && /[0-9]/.test(user) ? { from: authority, to: at } : undefined;
+}
+
+/** Every `"key":"value"` pair inside one word whose key names a secret (compact JSON). */
+function jsonPairs(word: Word): Span[] {
+  const spans: Span[] = [];
+  for (const pair of word.text.matchAll(/"([^"\\]+)"\s*:\s*"((?:[^"\\]|\\.)*)/g)) {
+    const label = secretKey(pair[1] ?? "");
+    const value = pair[2] ?? "";
+    if (label === undefined || value === "") continue;
+    const from = word.at + pair.index + pair[0].length - value.length;
+    spans.push({ from, to: from + value.length, label, certain: isOpaque(value), wordAt: word.at });
+  }
+  return spans;
+}
+
+/** An opaque text of at least this length behind the word `Bearer` is a token. */
+const SHORTEST_BEARER = 20;
+
+/** What the previous words say about the next one. */
+interface Expectation {
+  readonly label: string;
+  readonly bearer?: boolean;
+}
+
+/** Judges one word on its own; a pair or a joined continuation is the caller's business. */
+function spansOf(word: Word, expected: Expectation | undefined): Span[] {
+  const { text, at } = word;
+  const span = (from: number, to: number, label: string, certain: boolean): Span => ({ from: at + from, to: at + to, label, certain, wordAt: at });
+  if (expected !== undefined && !expected.bearer) return [span(0, text.length, expected.label, isOpaque(text))];
+  const credential = urlCredential(text);
+  if (credential !== undefined) return [span(credential.from, credential.to, "credentials in a url", true)];
+  const json = jsonPairs(word);
+  if (json.length > 0) return json;
+  const separator = text.search(/[=:]/);
+  if (separator > 0) {
+    const label = secretKey(text.slice(0, separator));
+    if (label !== undefined) {
+      const value = text.slice(separator + 1);
+      return value === "" ? [] : [span(separator + 1, text.length, label, isOpaque(value))];
+    }
+  }
+  const provider = providerToken(text);
+  if (provider !== undefined) return [span(provider.at, text.length, provider.label, true)];
+  const core = text.replace(/^[^\p{L}\p{N}]+/u, "");
+  if (core.startsWith("eyJ") && core.split(".").length === 3) return [span(0, text.length, "jwt bearer token", true)];
+  if (expected?.bearer && trimOuter(text).length >= SHORTEST_BEARER) return [span(0, text.length, expected.label, true)];
+  return [];
+}
+
+/** What a word announces about the one after it. `key:` and `key=` do, and so does a bare key before a lone `=`. */
+function announces(word: Word, next: Word | undefined): Expectation | undefined {
+  const bare = /^[=:]$/.test(next?.text ?? "");
+  const key = /[=:]$/.test(word.text) ? word.text.slice(0, -1) : bare ? word.text : undefined;
+  const label = key === undefined || key === "" ? undefined : secretKey(key);
+  if (label !== undefined) return { label };
+  return /^["']?bearer$/i.test(word.text) ? { label: "bearer token", bearer: true } : undefined;
+}
+
+const privateKey = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[\s\S]*)/g;
+
+/** All spans of a text, in order, not overlapping. */
+function scan(text: string): Span[] {
+  const spans: Span[] = [];
+  for (const block of text.matchAll(privateKey))
+    spans.push({ from: block.index, to: block.index + block[0].length, label: "private key", certain: true, wordAt: block.index });
+  const list = words(text);
+  let expected: Expectation | undefined;
+  for (let i = 0; i < list.length; i++) {
+    const word = list[i];
+    if (word === undefined) continue;
+    if (expected !== undefined && /^[=:]$/.test(word.text)) continue;
+    const found = spansOf(word, expected);
+    const next = list[i + 1];
+    // A token broken by a line break: the two halves are judged as one.
+    if (found.length === 0 && next !== undefined && /^\r?\n$/.test(word.gap)) {
+      const joined = providerToken(word.text + next.text);
+      if (joined !== undefined && joined.at < word.text.length && providerToken(next.text) === undefined)
+        found.push({ from: word.at + joined.at, to: next.at + next.text.length, label: joined.label, certain: true, wordAt: word.at });
+    }
+    spans.push(...found);
+    expected = announces(word, next);
+  }
+  spans.sort((a, b) => a.from - b.from || b.to - a.to);
+  const kept: Span[] = [];
+  for (const span of spans) {
+    const last = kept.at(-1);
+    if (last !== undefined && span.from < last.to) {
+      if (span.certain && !last.certain) kept[kept.length - 1] = { ...last, label: span.label, certain: true, to: Math.max(last.to, span.to) };
+      else if (span.to > last.to) kept[kept.length - 1] = { ...last, to: span.to };
+    } else kept.push(span);
+  }
+  return kept;
+}
+
+/** A credential that was found: its kind, and the code point at which the word that gave it away starts. */
+export interface SecretFinding {
+  readonly label: string;
+  readonly offset: number;
+}
+
+/** The first credential that is certain enough to refuse a write; undefined where there is none. */
+export function findSecret(text: string): SecretFinding | undefined {
+  const hit = scan(text).find((span) => span.certain);
+  return hit === undefined ? undefined : { label: hit.label, offset: Array.from(text.slice(0, hit.wordAt)).length };
+}
+
+/** The text with the value of everything that looks like a credential replaced by `***`; keys and separators stay. Idempotent. */
+export function redact(text: string): string {
+  let out = "";
+  let at = 0;
+  for (const span of scan(text)) {
+    out += text.slice(at, span.from) + MASK;
+    at = span.to;
+  }
+  return at === 0 ? text : out + text.slice(at);
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { findSecret, redact } from "../../src/kernel/secrets.ts";
+
+const cases: [text: string, label: string | undefined, offset: number | undefined, redacted: string][] = [
+  ["deploy uses ghp_abcdefghijklmnop", "github token", 12, "deploy uses ***"],
+  ["Authorization: Bearer eyJhbG.eyJzdWI.SflKxw", "jwt bearer token", 22, "Authorization: Bearer ***"],
+  ["DISCORD_TOKEN=abc123xyz", "token field", 0, "DISCORD_TOKEN=***"],
+  ["password: hunter2", "password field", 10, "password: ***"],
+  ["api_key: sk-live-1234 end", "api key field", 9, "api_key: *** end"],
+  ["postgresql://app:s3cr3t@db:5432/brain", "credentials in a url", 0, "postgresql://app:***@db:5432/brain"],
+  ["AKIAIOSFODNN7EXAMPLE from the docs", "aws access key id", 0, "*** from the docs"],
+  ["ghp_12345678", undefined, undefined, "ghp_12345678"],
+  ["ghp_123456789", "github token", 0, "***"],
+  ["pwd: hunterpass", undefined, undefined, "pwd: ***"],
+  ["ratio 3:1 and done", undefined, undefined, "ratio 3:1 and done"],
+  ["sk-1", undefined, undefined, "sk-1"],
+  ["max_tokens: 500000", undefined, undefined, "max_tokens: 500000"],
+  ["secret_scanning: enabled in the repo", undefined, undefined, "secret_scanning: enabled in the repo"],
+  ["task-scheduler-service", undefined, undefined, "task-scheduler-service"],
+  ["disk-encryption risk-assessment-2026", undefined, undefined, "disk-encryption risk-assessment-2026"],
+  ["use-ghp_abcdefghijklmnop-here", "github token", 0, "use-***"],
+  ["client_secret = abcd1234efgh", "secret field", 16, "client_secret = ***"],
+  ["aws_secret_access_key=abcd1234efgh", "secret field", 0, "aws_secret_access_key=***"],
+  ['{"file":"a.ts","password":"hunter22"}', "password field", 0, '{"file":"a.ts","password":"***"}'],
+  ["Authorization: Bearer abcdefghijklmnopqrstuvwx", "bearer token", 22, "Authorization: Bearer ***"],
+  ["token ghp_abcd\nefghijklmnop rest", "github token", 6, "token *** rest"],
+  ["密钥 ghp_abcdefghijklmnop", "github token", 3, "密钥 ***"],
+];
+
+describe("the secret scanner", () => {
+  for (const [text, label, offset, redacted] of cases) {
+    test(`reads ${JSON.stringify(text)}`, () => {
+      expect(findSecret(text)).toEqual(label === undefined ? undefined : { label, offset: offset ?? -1 });
+      expect(redact(text)).toBe(redacted);
+    });
+  }
+
+  for (const prose of [
+    "password: not set yet",
+    "the token: temporary, expires in 15 minutes",
+    "rotate the password after five failures and validate the session token before saving it",
+    "commit 4f2d9c1b7a8e3f60512d4c9b8a7f6e5d4c3b2a19 risk-based",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709aaaaaaaaaaaaaaaaaaaaaaaa",
+    "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+  ])
+    test(`lets ${JSON.stringify(prose)} be stored`, () => expect(findSecret(prose)).toBeUndefined());
+
+  test("finds a private key block and hides all of it", () => {
+    const text = "key:\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----\nend";
+    expect(findSecret(text)?.label).toBe("private key");
+    expect(redact(text)).toBe("key:\n***\nend");
+  });
+
+  const fragment = fc.oneof(
+    fc.constantFrom("password=", "token: ", "ghp_", "eyJ", "://", "@", ":", "=", " ", "\n", "AKIA", "sk-", "Bearer ", '"', "{", "api_key"),
+    fc.string({ maxLength: 12 }),
+    fc.stringMatching(/^[A-Za-z0-9]{1,24}$/),
+  );
+  const texts = fc.array(fragment, { maxLength: 12 }).map((parts) => parts.join(""));
+
+  test("whatever the gate refuses, the redactor changes", () => {
+    fc.assert(fc.property(texts, (text) => findSecret(text) === undefined || redact(text) !== text), { numRuns: 2000 });
+  });
+
+  test("redacting twice is redacting once, and nothing refused is left", () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const once = redact(text);
+        expect(redact(once)).toBe(once);
+        expect(findSecret(once)).toBeUndefined();
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
