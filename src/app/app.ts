@@ -1,6 +1,5 @@
 /** The composed product: what `compose` returns and every edge works with. */
-import type { McpServer } from "../mcp/connection.ts";
-import type { OutgoingMessage } from "../mcp/connection.ts";
+import type { McpServer, OutgoingMessage } from "../mcp/connection.ts";
 
 /** State of the parts, for `/health`, `doctor` and the panel. Reading it loads nothing and never throws. */
 export interface HealthReport {

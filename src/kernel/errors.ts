@@ -120,7 +120,11 @@ export function invalid(message: string, details: ErrorDetails = {}): MemoryErro
 }
 
 /** A thing that is not there: `Entity 'Postgress' not found. Close names: …. <next>`. */
-export function notFound(kind: string, name: string, hints: { close?: readonly string[]; next?: string; where?: string } = {}): MemoryError {
+export function notFound(
+  kind: string,
+  name: string,
+  hints: { close?: readonly string[]; next?: string; where?: string } = {},
+): MemoryError {
   const label = kind.charAt(0).toUpperCase() + kind.slice(1);
   const where = hints.where === undefined ? "" : ` ${hints.where}`;
   const close = hints.close?.length ? ` Close names: ${hints.close.join(", ")}.` : "";

@@ -161,7 +161,13 @@ interface Expectation {
 /** Judges one word on its own; a pair or a joined continuation is the caller's business. */
 function spansOf(word: Word, expected: Expectation | undefined): Span[] {
   const { text, at } = word;
-  const span = (from: number, to: number, label: string, certain: boolean): Span => ({ from: at + from, to: at + to, label, certain, wordAt: at });
+  const span = (from: number, to: number, label: string, certain: boolean): Span => ({
+    from: at + from,
+    to: at + to,
+    label,
+    certain,
+    wordAt: at,
+  });
   if (expected !== undefined && !expected.bearer) return [span(0, text.length, expected.label, isOpaque(text))];
   const credential = urlCredential(text);
   if (credential !== undefined) return [span(credential.from, credential.to, "credentials in a url", true)];
@@ -221,7 +227,8 @@ function scan(text: string): Span[] {
   for (const span of spans) {
     const last = kept.at(-1);
     if (last !== undefined && span.from < last.to) {
-      if (span.certain && !last.certain) kept[kept.length - 1] = { ...last, label: span.label, certain: true, to: Math.max(last.to, span.to) };
+      if (span.certain && !last.certain)
+        kept[kept.length - 1] = { ...last, label: span.label, certain: true, to: Math.max(last.to, span.to) };
       else if (span.to > last.to) kept[kept.length - 1] = { ...last, to: span.to };
     } else kept.push(span);
   }

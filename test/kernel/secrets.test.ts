@@ -60,7 +60,10 @@ describe("the secret scanner", () => {
   const texts = fc.array(fragment, { maxLength: 12 }).map((parts) => parts.join(""));
 
   test("whatever the gate refuses, the redactor changes", () => {
-    fc.assert(fc.property(texts, (text) => findSecret(text) === undefined || redact(text) !== text), { numRuns: 2000 });
+    fc.assert(
+      fc.property(texts, (text) => findSecret(text) === undefined || redact(text) !== text),
+      { numRuns: 2000 },
+    );
   });
 
   test("redacting twice is redacting once, and nothing refused is left", () => {
