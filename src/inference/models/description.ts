@@ -1,0 +1,86 @@
+/**
+ * `memory-industry.json`, the product's own file in a model directory: everything that makes the same weights the same vectors.
+ * A directory is `model.onnx` (plus its external data), `tokenizer.json` and this file (`design.md` §5).
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { corrupt } from "../../kernel/errors.ts";
+
+export const DESCRIPTION_FILE = "memory-industry.json";
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "a SHA-256 in lower-case hexadecimal");
+const count = z.int().positive();
+
+export const fileDigestSchema = z.object({ sha256, size: count });
+
+/** A text and the vector that this model must give for it, cosine at least {@link GOLDEN_MIN_COSINE}; `doctor` checks it. */
+export const goldenSchema = z.object({
+  text: z.string().min(1),
+  role: z.enum(["query", "passage"]),
+  /** f32 [dimensions], unit length. */
+  vector: z.array(z.number()).min(1),
+});
+
+export const embeddingDescriptionSchema = z
+  .object({
+    /** Version of this file's shape. */
+    format: z.literal(1),
+    kind: z.literal("embedding"),
+    /** Catalogue name; becomes part of the label stored with each vector. */
+    name: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, "letters, digits, dot, dash, underscore"),
+    dimensions: count,
+    /** How token vectors become one: mean over the mask, the first token, or `none` where the graph returns the text's vector. */
+    pooling: z.enum(["mean", "cls", "none"]),
+    query_prefix: z.string(),
+    passage_prefix: z.string(),
+    /** Longest input in tokens, specials included; longer texts are cut and keep their last special token. */
+    max_tokens: count,
+    pad_id: z.int().nonnegative(),
+    /** Name of the graph's output to read; left out where the graph has one. */
+    output: z.string().min(1).optional(),
+    /** Digests of the files beside this one. */
+    files: z.record(z.string(), fileDigestSchema),
+    golden: goldenSchema.optional(),
+  })
+  .refine((d) => d.golden === undefined || d.golden.vector.length === d.dimensions, {
+    error: "golden.vector must have `dimensions` numbers",
+  });
+
+export type FileDigest = z.infer<typeof fileDigestSchema>;
+export type Golden = z.infer<typeof goldenSchema>;
+export type EmbeddingDescription = z.infer<typeof embeddingDescriptionSchema>;
+
+/**
+ * Reads a model directory's own description.
+ * @returns undefined where the directory has none (a legacy cache).
+ * @throws MemoryError `corrupt` where the file is there and is not one of ours.
+ */
+export async function readDescription(directory: string): Promise<EmbeddingDescription | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(directory, DESCRIPTION_FILE), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined;
+    throw error;
+  }
+  return parseDescription(text);
+}
+
+/** @throws MemoryError `corrupt`, naming the field at fault. */
+export function parseDescription(text: string): EmbeddingDescription {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw corrupt(`${DESCRIPTION_FILE} of the model is not JSON. Download the model again with 'memory-industry models embed'.`, { cause });
+  }
+  const parsed = embeddingDescriptionSchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const where = issue?.path.join(".") || "the file";
+  throw corrupt(
+    `${DESCRIPTION_FILE} of the model is not valid: ${where}: ${issue?.message ?? "unreadable"}. Download the model again with 'memory-industry models embed'.`,
+    { cause: parsed.error },
+  );
+}
