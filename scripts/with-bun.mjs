@@ -79,7 +79,7 @@ function bringBun() {
   mkdirSync(privateHome, { recursive: true });
   writeFileSync(join(privateHome, "package.json"), "{}\n");
   const { command, first, shell } = npmCommand();
-  const quiet = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+  const quiet = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--no-update-notifier", "--loglevel=error"];
   const args = [...first, "install", ...quiet, "--prefix", shell ? `"${privateHome}"` : privateHome, `${bunPackage}@${pinned}`];
   const run = spawnSync(command, args, { cwd: privateHome, stdio: ["ignore", 2, 2], shell });
   if (run.status !== 0)
