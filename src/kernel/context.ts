@@ -36,6 +36,8 @@ export interface CallContext {
   /** In every log line of this call. */
   readonly id: string;
   readonly client: ClientKey;
+  /** The client declared itself or sent a protocol session, so state may be kept under its key; never somebody else's. */
+  readonly bound: boolean;
   readonly principal: Principal;
   readonly scope: Scope;
   readonly session: SessionRef | undefined;

@@ -1,0 +1,64 @@
+/** Building blocks of tool inputs. Lengths count code points; what JSON Schema cannot say stands in the refinement beside it. */
+import { z } from "zod";
+import { parseInstant } from "../domain/timestamps.ts";
+import { isUuid } from "../kernel/ids.ts";
+import { charCount, isStorable } from "../kernel/text.ts";
+
+/** Longest text of one stored memory, code points (`tools-graph.md` §1.2). */
+export const CONTENT_CHARS = 10_000;
+/** Longest entity name, code points. */
+export const NAME_CHARS = 200;
+
+const unstorable = "storable text: a NUL character or half a surrogate pair cannot be kept";
+
+/** Text of `least` to `most` code points. */
+export const text = (least: number, most: number, describe: string) =>
+  z
+    .string()
+    .refine(isStorable, { message: unstorable })
+    .refine((value) => charCount(value) <= most && charCount(value) >= least, { message: "length" })
+    .meta({ description: describe, minLength: least, maxLength: most });
+
+/** Text that must hold more than white space. */
+export const filledText = (most: number, describe: string) =>
+  z
+    .string()
+    .refine(isStorable, { message: unstorable })
+    .refine((value) => value.trim() !== "", { message: "text that is not blank" })
+    .refine((value) => charCount(value) <= most, { message: "length" })
+    .meta({ description: describe, minLength: 1, maxLength: most });
+
+export const entityName = (describe: string) => filledText(NAME_CHARS, describe);
+export const uuid = (describe: string) => z.string().refine(isUuid, { message: "a UUID" }).meta({ description: describe, format: "uuid" });
+export const choice = <const T extends readonly [string, ...string[]]>(values: T, describe: string) => z.enum(values).describe(describe);
+/** True or false, and nothing that merely looks like it: gates open on the boolean alone. */
+export const flag = (describe: string) => z.boolean().describe(describe);
+/** An integer inside its bounds, else an error. */
+export const int = (least: number, most: number, describe: string) => z.int().min(least).max(most).describe(describe);
+/** An integer that is moved to the nearest bound. */
+export const clamped = (least: number, most: number, describe: string) =>
+  z
+    .int()
+    .transform((value) => Math.min(most, Math.max(least, value)))
+    .pipe(z.int())
+    .meta({ description: describe, minimum: least, maximum: most, clamped: true });
+export const number = (least: number, most: number, describe: string) => z.number().min(least).max(most).describe(describe);
+export const listOf = <T extends z.ZodType>(item: T, least: number, most: number, describe: string) =>
+  z.array(item).min(least).max(most).describe(describe);
+export const object = (describe: string) => z.record(z.string(), z.unknown()).describe(describe);
+/** An instant with its zone, RFC 3339; partial dates are refused. */
+export const instant = (describe: string) =>
+  z
+    .string()
+    .refine((value) => parseInstant(value) !== undefined, { message: "an RFC 3339 instant with its zone, like 2026-03-29T10:00:00+02:00" })
+    .meta({ description: describe, format: "date-time" });
+
+/** Rows to skip in a list. */
+export const offset = int(0, 1_000_000, "rows to skip (default 0)");
+
+/** The gate's switch, the same words in every gated tool. */
+export const allowSecret = {
+  allow_secret: flag(
+    "text that looks like a live credential is refused; true stores it verbatim, in clear, reachable by search, export and every client",
+  ).optional(),
+};

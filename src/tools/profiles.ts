@@ -1,0 +1,36 @@
+/** Which tools `tools/list` shows. A profile limits the listing only: every tool can be called under any of them. */
+import type { Profile, Tool } from "./define.ts";
+
+const rank: Record<Exclude<Profile, "meta">, number> = { lean: 0, agent: 1, standard: 2, full: 3 };
+
+/** Tools of a profile in catalogue order, the meta tools last. An unknown name is `full`: hiding tools because of a typo is worse than a long list. */
+export function listed(tools: readonly Tool[], profile: string | undefined): readonly Tool[] {
+  const wanted = profile?.trim().toLowerCase() ?? "full";
+  const limit = wanted === "lean" || wanted === "agent" || wanted === "standard" ? rank[wanted] : rank.full;
+  const meta = limit === rank.lean || limit === rank.full ? tools.filter((tool) => tool.profile === "meta") : [];
+  return [...tools.filter((tool) => tool.profile !== "meta" && rank[tool.profile] <= limit), ...meta];
+}
+
+/** A tool as `tools/list` and `cuba_tools detail=full` show it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: Tool["inputSchema"];
+  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean; readonly openWorldHint: boolean };
+}
+
+export const publicForm = (tool: Tool): ListedTool => ({
+  name: tool.name,
+  title: tool.title,
+  description: tool.describe,
+  inputSchema: tool.inputSchema,
+  annotations: { readOnlyHint: tool.hints.readOnly, destructiveHint: tool.hints.destructive, openWorldHint: tool.hints.openWorld },
+});
+
+/** `memory_<rest>` names the tool `cuba_<rest>`; two have an English word of their own. Anything else stays as it is. */
+export function canonicalName(name: string): string {
+  if (name === "memory_artifact") return "cuba_artefacto";
+  if (name === "memory_context") return "cuba_contexto";
+  return name.startsWith("memory_") ? `cuba_${name.slice("memory_".length)}` : name;
+}

@@ -1,0 +1,130 @@
+/** From zod to the JSON Schema dialect that every client accepts, and from a zod issue to a sentence a model can act on. */
+import { z } from "zod";
+import { invalid, invalidChoice, type MemoryError, shown } from "../kernel/errors.ts";
+import { charCount } from "../kernel/text.ts";
+
+/** The subset of JSON Schema that we publish: no `$ref`, unions, `const`, `pattern` or `additionalProperties` (some clients refuse a whole catalogue for one). */
+export interface JsonSchema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly format?: string;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+const kept = new Set([
+  "type",
+  "description",
+  "enum",
+  "default",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "format",
+  "required",
+]);
+
+function publish(raw: unknown): JsonSchema {
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(raw ?? {})) {
+    if (key === "const") out.enum = [value];
+    else if (key === "items") out.items = publish(value);
+    else if (key === "properties")
+      out.properties = Object.fromEntries(Object.entries(value ?? {}).map(([name, member]) => [name, publish(member)]));
+    else if ((key === "minimum" || key === "maximum") && Math.abs(Number(value)) >= Number.MAX_SAFE_INTEGER) continue;
+    else if (kept.has(key)) out[key] = value;
+  }
+  if (out.type === "array" && out.items === undefined) out.items = { type: "string" };
+  return out;
+}
+
+/** The published schema of a tool input. */
+export const jsonSchema = (input: z.ZodType): JsonSchema =>
+  publish(z.toJSONSchema(input, { target: "draft-7", io: "input", unrepresentable: "any" }));
+
+/** What a schema wants, in words: `an integer from 1 to 50`. */
+export function expectation(schema: JsonSchema): string {
+  const { minimum, maximum, exclusiveMinimum } = schema;
+  switch (schema.type) {
+    case "integer":
+    case "number": {
+      const noun = schema.type === "integer" ? "an integer" : "a number";
+      if (minimum !== undefined && maximum !== undefined) return `${noun} from ${minimum} to ${maximum}`;
+      if (minimum !== undefined) return `${noun} of at least ${minimum}`;
+      if (exclusiveMinimum !== undefined) return `${noun} above ${exclusiveMinimum}`;
+      return maximum === undefined ? noun : `${noun} of at most ${maximum}`;
+    }
+    case "boolean":
+      return "the boolean true or false";
+    case "array":
+      return `an array${schema.minItems === undefined && schema.maxItems === undefined ? "" : ` of ${schema.minItems ?? 0} to ${schema.maxItems ?? "any number of"} items`}`;
+    case "object":
+      return "an object";
+    default:
+      if (schema.enum !== undefined) return `one of ${schema.enum.join("/")}`;
+      if (schema.format === "uuid") return "a UUID";
+      if (schema.format === "date-time") return "an RFC 3339 instant with its zone, like 2026-03-29T10:00:00+02:00";
+      return schema.maxLength === undefined ? "text" : `text of ${schema.minLength ?? 0} to ${schema.maxLength} characters`;
+  }
+}
+
+type Path = readonly PropertyKey[];
+
+const fieldName = (path: Path): string =>
+  path.reduce<string>(
+    (name, step) => (typeof step === "number" ? `${name}[${step}]` : name === "" ? String(step) : `${name}.${String(step)}`),
+    "",
+  );
+
+function schemaAt(root: JsonSchema, path: Path): JsonSchema {
+  let at: JsonSchema = root;
+  for (const step of path) at = (typeof step === "number" ? at.items : at.properties?.[String(step)]) ?? {};
+  return at;
+}
+
+function valueAt(root: unknown, path: Path): unknown {
+  let at: unknown = root;
+  for (const step of path) at = typeof at === "object" && at !== null ? Reflect.get(at, step) : undefined;
+  return at;
+}
+
+function describeValue(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === "object") return "an object";
+  if (typeof value === "string") {
+    const length = charCount(value);
+    return length > 60 ? `text of ${length} characters` : value.trim() === "" ? "blank text" : `the text ${JSON.stringify(shown(value))}`;
+  }
+  return `the ${typeof value} ${shown(value)}`;
+}
+
+/** The first issue as our error: names the field, what came and what is wanted. `tool` leads the sentence so that a batch can be told apart. */
+export function issueError(tool: string, issues: readonly z.core.$ZodIssue[], args: unknown, schema: JsonSchema): MemoryError {
+  const issue = issues[0];
+  if (issue === undefined) return invalid(`${tool}: the arguments do not fit its schema. Nothing was written.`);
+  const field = fieldName(issue.path);
+  const wanted = schemaAt(schema, issue.path);
+  const value = valueAt(args, issue.path);
+  if (value === undefined) return invalid(`${field} is required (${expectation(wanted)}). Nothing was written.`, { field });
+  if (wanted.enum !== undefined && (typeof value === "string" || typeof value === "number"))
+    return invalidChoice(field, value, wanted.enum);
+  const own = issue.code === "custom" && issue.message !== "length" ? issue.message : expectation(wanted);
+  const blank = typeof value === "string" && value === "" ? `${field} is required: ` : "";
+  return invalid(`${blank}${field} must be ${own}; got ${describeValue(value)}. Nothing was written.`, { field });
+}
