@@ -1,0 +1,56 @@
+import { integer, text } from "../../config/kinds.ts";
+import { oneLine } from "../../kernel/text.ts";
+import { flag, option, optionOr, words } from "../arguments.ts";
+import { command } from "../define.ts";
+import type { ToolAnswer } from "../gateway.ts";
+import type { Output } from "../output.ts";
+
+/** Longest piece of a memory in the list, in characters. */
+const BODY_CHARS = 140;
+
+export default command({
+  name: "search",
+  summary: "search the memories",
+  needs: "database",
+  writes: "database",
+  flagHint: "A word of the question that starts with dashes must come after '--'.",
+  args: {
+    words: words("what to look for"),
+    limit: optionOr(integer(1, 50), 10, "most results", { hint: "N", short: "n" }),
+    project: option(text, "project to search in", { hint: "NAME", short: "p" }),
+    associative: flag("follow relations too; measured to hurt, for comparison"),
+    json: flag("print the answer as JSON"),
+  },
+  run: async ({ words: query, limit, project, associative, json }, { gateway, out }) => {
+    const road = await gateway({ project });
+    const answer = await road.callTool("cuba_faro", { query, limit, associative, format: "verbose" });
+    if (json) out.json(answer);
+    else showHits(answer, out);
+    return 0;
+  },
+});
+
+type Row = Readonly<Record<string, unknown>>;
+const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
+const string = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+function showHits(answer: ToolAnswer, out: Output): void {
+  const rows = Array.isArray(answer.results) ? answer.results.filter(isRow) : [];
+  for (const [at, row] of rows.entries()) {
+    const score = typeof row.fused_score === "number" ? row.fused_score.toFixed(4) : "  –   ";
+    out.line(`${String(at + 1).padStart(2)}. ${score}  ${titleOf(row)}`);
+    out.line(`    ${oneLine(string(row.content) ?? string(row.error_message) ?? "", BODY_CHARS)}`);
+    out.line(`    ${string(row.id) ?? ""}`);
+  }
+  if (rows.length === 0) out.line("Nothing found. If you expected something: 'memory-industry doctor' shows whether search works fully.");
+  for (const key of ["degraded", "reranker_degraded"])
+    if (answer[key] === true) out.note(`Search was limited: ${string(answer[`${key}_reason`]) ?? "the reason was not given"}`);
+  if (answer.ood === true) out.note(`Abstained: ${string(answer.abstain_reason) ?? "no memory is close enough to the question"}`);
+}
+
+function titleOf(row: Row): string {
+  const error = string(row.error_type);
+  if (error !== undefined) return `${error} (error, ${row.resolved === true ? "resolved" : "UNRESOLVED"})`;
+  const kind = string(row.observation_type) ?? string(row.entity_type) ?? string(row.type) ?? "memory";
+  return `${string(row.entity_name) ?? string(row.name) ?? "?"} (${kind})`;
+}

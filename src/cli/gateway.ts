@@ -1,0 +1,81 @@
+/**
+ * The road from a command to the memories. It is the same whether a daemon owns the database (its local socket) or this process does
+ * (owner lock taken, everything composed here): both exchange JSON-RPC messages with the same protocol layer.
+ */
+import { MemoryError, unavailable } from "../kernel/errors.ts";
+
+/** What a tool answered. */
+export type ToolAnswer = Readonly<Record<string, unknown>>;
+
+/**
+ * What the owner of the database does for our own commands and no tool offers. Served on the local socket and in this process only,
+ * never over HTTP.
+ */
+export type OwnerMethod =
+  | "owner/observation"
+  | "owner/restore"
+  | "owner/doctor"
+  | "owner/migrations"
+  | "owner/reembed"
+  | "owner/evaluate"
+  | "owner/load";
+
+export interface Gateway extends AsyncDisposable {
+  /** Calls one tool. @throws MemoryError with the tool's own text where it refused or failed. */
+  callTool(name: `cuba_${string}`, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
+  /** Asks the owner. @param onProgress receives what the owner reports on the way. @throws MemoryError with the owner's text. */
+  ask(
+    method: OwnerMethod,
+    params: Readonly<Record<string, unknown>>,
+    onProgress?: (done: number, total: number | undefined) => void,
+  ): Promise<unknown>;
+}
+
+/** One conversation with the protocol layer. Disposing it drains what was queued (10 s at most) and lets go of lock and database. */
+export interface Line extends AsyncDisposable {
+  /** Sends a request and answers with its response. `onNotification` sees what comes in between. */
+  exchange(request: Readonly<Record<string, unknown>>, onNotification?: (message: unknown) => void): Promise<unknown>;
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Text of a tool result's first content item. */
+function textOf(result: Readonly<Record<string, unknown>>): string | undefined {
+  const first: unknown = Array.isArray(result.content) ? result.content[0] : undefined;
+  return isRecord(first) && typeof first.text === "string" ? first.text : undefined;
+}
+
+/** A gateway over one line. */
+export function createGateway(line: Line): Gateway {
+  let lastId = 0;
+  const send = async (method: string, params: Readonly<Record<string, unknown>>, onNotification?: (message: unknown) => void) => {
+    const answer = await line.exchange({ jsonrpc: "2.0", id: ++lastId, method, params }, onNotification);
+    if (!isRecord(answer))
+      throw unavailable(
+        "The memory service closed the connection without an answer; whether anything was written is unknown. Run 'memory-industry doctor'.",
+      );
+    if (isRecord(answer.error))
+      throw new MemoryError("unavailable", String(answer.error.message ?? "The memory service refused the request."));
+    return answer.result;
+  };
+  return {
+    async callTool(name, args) {
+      const result = await send("tools/call", { name, arguments: args });
+      const text = isRecord(result) ? textOf(result) : undefined;
+      if (!isRecord(result) || text === undefined)
+        throw unavailable(`${name} gave an answer without content. Run 'memory-industry doctor'.`);
+      if (result.isError === true) throw new MemoryError("refused", text);
+      const value: unknown = JSON.parse(text);
+      return isRecord(value) ? value : { value };
+    },
+    ask: (method, params, onProgress) =>
+      send(method, onProgress === undefined ? params : { ...params, _meta: { progressToken: method } }, (message) => {
+        const note =
+          isRecord(message) && message.method === "notifications/progress" && isRecord(message.params) ? message.params : undefined;
+        if (note !== undefined && typeof note.progress === "number")
+          onProgress?.(note.progress, typeof note.total === "number" ? note.total : undefined);
+      }),
+    [Symbol.asyncDispose]: () => line[Symbol.asyncDispose](),
+  };
+}

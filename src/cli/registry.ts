@@ -1,0 +1,6 @@
+/** Every command, in the order of the help. Dispatch, help, docs/commands.md and the tests derive from this array. */
+import type { Command } from "./command.ts";
+import save from "./commands/save.ts";
+import search from "./commands/search.ts";
+
+export const commands: readonly Command[] = [search, save];

@@ -1,0 +1,82 @@
+/** A host for command tests: collects output, answers tool calls from a script. Our own code stays real. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CliHost } from "../../src/cli/command.ts";
+import { createGateway } from "../../src/cli/gateway.ts";
+import { loadConfig } from "../../src/config/load.ts";
+
+export interface Sent {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+export interface FakeHost extends CliHost {
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly sent: Sent[];
+  /** `open` and `drain` in the order they happened, per gateway. */
+  readonly life: string[];
+  readonly home: string;
+}
+
+export interface Script {
+  /** The result of one request; throw for a JSON-RPC error. */
+  readonly answer?: (sent: Sent) => unknown;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly signal?: AbortSignal;
+  readonly failToOpen?: Error;
+}
+
+/** The tool result that holds `value`. */
+export const toolResult = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
+export const toolFailure = (text: string) => ({ isError: true, content: [{ type: "text", text }] });
+
+export function fakeHost(script: Script = {}): FakeHost {
+  let out = "";
+  let err = "";
+  const sent: Sent[] = [];
+  const life: string[] = [];
+  const home = mkdtempSync(join(tmpdir(), "mi-cli-"));
+  return {
+    version: "1.2.3",
+    stdout: (text) => {
+      out += text;
+    },
+    stderr: (text) => {
+      err += text;
+    },
+    stdin: async () => script.stdin ?? "",
+    signal: script.signal ?? new AbortController().signal,
+    program: ["/opt/memory industry/memory-industry"],
+    config: () =>
+      loadConfig({ environment: { HOME: home, ...script.environment }, machine: { platform: "linux", workingDirectory: home } }),
+    openGateway: async (_config, options) => {
+      if (script.failToOpen !== undefined) throw script.failToOpen;
+      life.push(`open ${options.project ?? "-"}`);
+      return createGateway({
+        exchange: async (request) => {
+          const one: Sent = { method: String(request.method), params: Object(request.params) };
+          sent.push(one);
+          try {
+            return { jsonrpc: "2.0", id: request.id, result: script.answer?.(one) };
+          } catch (error) {
+            return { jsonrpc: "2.0", id: request.id, error: { code: -32603, message: error instanceof Error ? error.message : "?" } };
+          }
+        },
+        [Symbol.asyncDispose]: async () => {
+          life.push("drain");
+        },
+      });
+    },
+    serve: async () => {
+      life.push("serve");
+    },
+    out: () => out,
+    err: () => err,
+    sent,
+    life,
+    home,
+  };
+}
