@@ -232,7 +232,8 @@ function scan(text: string): Span[] {
       else if (span.to > last.to) kept[kept.length - 1] = { ...last, to: span.to };
     } else kept.push(span);
   }
-  return kept;
+  // An empty value, and one that is masked already, give nothing away.
+  return kept.filter((span) => span.from < span.to && text.slice(span.from, span.to) !== MASK);
 }
 
 /** A credential that was found: its kind, and the code point at which the word that gave it away starts. */
@@ -249,11 +250,21 @@ export function findSecret(text: string): SecretFinding | undefined {
 
 /** The text with the value of everything that looks like a credential replaced by `***`; keys and separators stay. Idempotent. */
 export function redact(text: string): string {
-  let out = "";
-  let at = 0;
-  for (const span of scan(text)) {
-    out += text.slice(at, span.from) + MASK;
-    at = span.to;
+  let masked = text;
+  // A mask can bring a second reading of the same word to light (`password=a://b:c@d`), so it goes on until nothing is found.
+  for (let pass = 0; pass < MOST_PASSES; pass++) {
+    const spans = scan(masked);
+    if (spans.length === 0) break;
+    let out = "";
+    let at = 0;
+    for (const span of spans) {
+      out += masked.slice(at, span.from) + MASK;
+      at = span.to;
+    }
+    masked = out + masked.slice(at);
   }
-  return at === 0 ? text : out + text.slice(at);
+  return masked;
 }
+
+/** Two are enough for all that was tried; the bound only keeps a strange text from holding a call up. */
+const MOST_PASSES = 8;

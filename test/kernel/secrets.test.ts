@@ -66,6 +66,12 @@ describe("the secret scanner", () => {
     );
   });
 
+  test("a masked or empty password in a url is no credential", () => {
+    expect(redact("see http://u:p@h/x")).toBe("see http://u:***@h/x");
+    expect(findSecret("see http://u:***@h/x")).toBeUndefined();
+    expect(findSecret("a://b:@c")).toBeUndefined();
+  });
+
   test("redacting twice is redacting once, and nothing refused is left", () => {
     fc.assert(
       fc.property(texts, (text) => {
