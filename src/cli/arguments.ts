@@ -5,8 +5,8 @@
 
 import type { ArgsDef } from "citty";
 import { parseArgs as parseWithCitty } from "citty";
-import type { Kind } from "../config/kinds.ts";
 import { usage } from "../kernel/errors.ts";
+import type { Kind } from "../kernel/kinds.ts";
 
 interface Described {
   readonly doc: string;

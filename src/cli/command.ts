@@ -1,5 +1,5 @@
 /** What a command is: one file each, one list (`registry.ts`). A command file imports nothing heavy; what is heavy is imported inside `run`. */
-import type { Config } from "../config/load.ts";
+import type { SocketAddress } from "../kernel/kinds.ts";
 import type { Args, Values } from "./arguments.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Output } from "./output.ts";
@@ -13,39 +13,57 @@ export interface CliHost {
   readonly stdin: () => Promise<string>;
   /** Fires on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
-  /** Reads the configuration; called by commands that need it, never for help. */
-  readonly config: () => Config;
+  /** What this installation looks like; read by commands that need it, never for help. */
+  readonly installation: () => Installation;
   /** How this program is started again: absolute path, then leading arguments (none for the executable). */
   readonly program: readonly [string, ...string[]];
-  /** Opens the road to the memories. @param project name of the project to work in, over the configured one. */
-  readonly openGateway: (config: Config, options: { readonly project: string | undefined }) => Promise<Gateway>;
-  /** Runs the daemon until it is told to stop. `onListening` fires once its port answers. */
-  readonly serve: (config: Config, options: ServeOptions) => Promise<void>;
+  /** Opens the road to the memories. */
+  readonly openGateway: (options: GatewayOptions) => Promise<Gateway>;
+  /** Runs the daemon until `signal` fires or it ends by itself. */
+  readonly serve: (options: ServeOptions) => Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** Name of the project to work in; undefined = the configured one, else that of the working directory. */
+  readonly project: string | undefined;
+}
+
+/** The values of the configuration that commands work with, and the directories of this user. */
+export interface Installation {
+  readonly platform: string;
+  /** Undefined where neither HOME nor USERPROFILE is set. */
+  readonly home: string | undefined;
+  readonly workingDirectory: string;
+  /** Each answers its directory, or throws an error that says why there is none and how to set it. */
+  readonly undoDir: () => string;
+  /** Listen address of `serve`. A variable that holds something unreadable is named. */
+  readonly httpAddress: {
+    readonly value: SocketAddress;
+    readonly unreadable: { readonly variable: string; readonly problem: string } | undefined;
+  };
 }
 
 export interface ServeOptions {
-  /** Overrides the configured address. */
-  readonly address: { readonly host: string; readonly port: number };
+  readonly address: SocketAddress;
   /** Started by a bridge: socket only, no port, ends when idle. */
   readonly autoStarted: boolean;
+  /** Fires once the port answers. */
   readonly onListening?: (url: string) => void;
-  readonly signal: AbortSignal;
 }
 
 /** What `run` works with besides its arguments. */
 export interface CommandContext {
   readonly host: CliHost;
   readonly out: Output;
-  readonly config: () => Config;
   /** Opened once, closed (and drained) by `run.ts` whatever happens. */
-  readonly gateway: (options?: { readonly project?: string | undefined }) => Promise<Gateway>;
+  readonly gateway: (options?: GatewayOptions) => Promise<Gateway>;
 }
 
 interface Described {
   readonly name: string;
   readonly summary: string;
   /** What it works on; `database` commands are drained before the exit. */
-  readonly needs: "nothing" | "config" | "database";
+  readonly needs: "nothing" | "database";
   /** `plan`: shown first, needs --apply. */
   readonly writes: "no" | "database" | "files" | "plan";
   /** When it talks to the network; absent = never. */

@@ -44,12 +44,11 @@ async function start(command: Command, raw: readonly string[], host: CliHost): P
   const context: CommandContext = {
     host,
     out: createOutput(host),
-    config: host.config,
-    gateway: async (options = {}) => {
+    gateway: async (options = { project: undefined }) => {
       if (command.needs !== "database") throw new Error(`command ${command.name} declares that it needs no database`);
       const [known] = opened;
       if (known !== undefined) return known;
-      const fresh = await host.openGateway(host.config(), { project: options.project });
+      const fresh = await host.openGateway(options);
       opened.push(fresh);
       return fresh;
     },

@@ -19,7 +19,7 @@ import {
   text,
   textOrEmpty,
   webUrl,
-} from "./kinds.ts";
+} from "../kernel/kinds.ts";
 
 export const groups = ["database", "daemon", "models", "tools", "process"] as const;
 export type Group = (typeof groups)[number];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { flag, maybePositional, option, optionOr, positional, readArguments, words } from "../../src/cli/arguments.ts";
-import { integer, text } from "../../src/config/kinds.ts";
+import { integer, text } from "../../src/kernel/kinds.ts";
 
 const args = {
   entity: positional(text, "what it is about"),

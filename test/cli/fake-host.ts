@@ -2,9 +2,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CliHost } from "../../src/cli/command.ts";
+import type { CliHost, Installation } from "../../src/cli/command.ts";
 import { createGateway } from "../../src/cli/gateway.ts";
-import { loadConfig } from "../../src/config/load.ts";
 
 export interface Sent {
   readonly method: string;
@@ -23,7 +22,7 @@ export interface FakeHost extends CliHost {
 export interface Script {
   /** The result of one request; throw for a JSON-RPC error. */
   readonly answer?: (sent: Sent) => unknown;
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly installation?: Partial<Installation>;
   readonly stdin?: string;
   readonly signal?: AbortSignal;
   readonly failToOpen?: Error;
@@ -50,9 +49,15 @@ export function fakeHost(script: Script = {}): FakeHost {
     stdin: async () => script.stdin ?? "",
     signal: script.signal ?? new AbortController().signal,
     program: ["/opt/memory industry/memory-industry"],
-    config: () =>
-      loadConfig({ environment: { HOME: home, ...script.environment }, machine: { platform: "linux", workingDirectory: home } }),
-    openGateway: async (_config, options) => {
+    installation: () => ({
+      platform: "linux",
+      home,
+      workingDirectory: home,
+      undoDir: () => join(home, "undo"),
+      httpAddress: { value: { host: "127.0.0.1", port: 8787 }, unreadable: undefined },
+      ...script.installation,
+    }),
+    openGateway: async (options) => {
       if (script.failToOpen !== undefined) throw script.failToOpen;
       life.push(`open ${options.project ?? "-"}`);
       return createGateway({

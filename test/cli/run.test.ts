@@ -10,7 +10,7 @@ const untouchable = () => {
   const refuse = () => {
     throw new Error("help must touch nothing");
   };
-  return { ...host, config: refuse, openGateway: refuse, serve: refuse };
+  return { ...host, installation: refuse, openGateway: refuse, serve: refuse };
 };
 
 describe("version and help", () => {

@@ -1,5 +1,5 @@
-import { oneOf, text } from "../../config/kinds.ts";
 import { usage } from "../../kernel/errors.ts";
+import { oneOf, text } from "../../kernel/kinds.ts";
 import { option, optionOr, positional, words } from "../arguments.ts";
 import { command } from "../define.ts";
 

@@ -1,4 +1,4 @@
-import { integer, text } from "../../config/kinds.ts";
+import { integer, text } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { flag, option, optionOr, words } from "../arguments.ts";
 import { command } from "../define.ts";

@@ -1,6 +1,6 @@
 /**
- * The kinds a variable can be of: each reads text, says what it accepts, and shows the default as a person would type it.
- * Not zod: the stdio bridge reads its variables too, and must start without it (`docs/decisions/0060`).
+ * Kinds of typed text: what a variable or a command-line argument may be. Each reads text and says in words what it accepts.
+ * Not zod: the stdio bridge and the help read these too, and must start without it (`docs/decisions/0060`).
  */
 
 /** What reading gave: a value, perhaps with a remark for the log, or nothing where the text is not acceptable. */
