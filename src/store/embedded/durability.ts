@@ -1,0 +1,162 @@
+/**
+ * Makes a commit of the embedded engine survive a power cut.
+ *
+ * PGlite hands `fsync` to its file system, and its Node file system has none: the call succeeds and nothing reaches the disk. We give
+ * it one. Data files, control file and directories are synced when PostgreSQL asks for it, as on any machine. The write-ahead log is the
+ * exception: a commit only notes that its segment is dirty, and {@link WalSync.durable} syncs it outside of the connection's turn, so that
+ * one `fdatasync` serves all transactions that committed since (group commit) and the event loop does not stand still for a disk.
+ * The rule that no page reaches its file before its log does is kept: a write to anything but the log syncs the log first.
+ */
+import fs from "node:fs";
+import path from "node:path";
+import { unavailable } from "../../kernel/errors.ts";
+
+/** What we touch of an open file of Emscripten's Node file system. */
+interface Stream {
+  readonly path: string;
+  /** Descriptor of the real file; directories have none. */
+  readonly nfd?: number;
+}
+
+interface StreamOps {
+  fsync?: (stream: Stream) => number;
+  write: (stream: Stream, ...rest: readonly unknown[]) => number;
+}
+
+/** The part of the Emscripten module that the hook needs; the types of PGlite leave it open. */
+export interface HookedModule {
+  readonly NODEFS: { readonly stream_ops: StreamOps };
+}
+
+/** Where PGlite mounts the data directory. */
+const MOUNT = "/pglite/data/";
+const SEGMENT = /^pg_wal\/[0-9A-F]{24}$/;
+
+/** Errno of Emscripten for an I/O error; PostgreSQL stops on it, as it must. */
+const EIO = 29;
+
+export interface WalSync {
+  /** Puts the hook in; call before the engine opens a file. */
+  install(module: HookedModule): void;
+  /** Grows with each sync of the log that the engine asked for: a transaction that leaves it as it was has written nothing. */
+  readonly asked: number;
+  /** Resolves when all that the engine asked for up to `mark` (a value of {@link WalSync.asked}) is on disk. */
+  durable(mark: number): Promise<void>;
+  /** Bytes of log written since the last {@link WalSync.forgetVolume}; tells when a checkpoint is due. */
+  readonly volume: number;
+  forgetVolume(): void;
+}
+
+/** Syncs the log of the data directory `root`. */
+export function createWalSync(root: string): WalSync {
+  /** Segments that the engine wants on disk and that no group has taken yet. */
+  const dirty = new Set<string>();
+  /** Segments of the group that is on its way. */
+  let inFlight: readonly string[] = [];
+  let running: Promise<void> | undefined;
+  let asked = 0;
+  let done = 0;
+  let broken: unknown;
+  let volume = 0;
+
+  const startGroup = async () => {
+    const upTo = asked;
+    inFlight = [...dirty];
+    dirty.clear();
+    try {
+      for (const segment of inFlight) {
+        const file = await fs.promises.open(path.join(root, segment), "r+");
+        try {
+          await file.datasync();
+        } finally {
+          await file.close();
+        }
+      }
+      done = Math.max(done, upTo);
+    } catch (error) {
+      broken ??= error;
+    } finally {
+      inFlight = [];
+      running = undefined;
+    }
+  };
+
+  /** The log before the page: everything that is asked for, here and now. */
+  const syncNow = () => {
+    for (const segment of new Set([...inFlight, ...dirty])) {
+      const descriptor = fs.openSync(path.join(root, segment), "r+");
+      try {
+        fs.fdatasyncSync(descriptor);
+      } finally {
+        fs.closeSync(descriptor);
+      }
+    }
+    dirty.clear();
+    done = asked;
+  };
+
+  const syncDirectory = (directory: string) => {
+    if (process.platform === "win32") return; // Windows has no directory sync; NTFS journals names itself
+    const descriptor = fs.openSync(directory, "r");
+    try {
+      fs.fsyncSync(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
+    }
+  };
+
+  const nameOf = (stream: Stream) => (stream.path.startsWith(MOUNT) ? stream.path.slice(MOUNT.length) : undefined);
+
+  return {
+    install(module) {
+      const ops = module.NODEFS.stream_ops;
+      const write = ops.write;
+      ops.write = (stream, ...rest) => {
+        const name = nameOf(stream);
+        const isLog = name !== undefined && SEGMENT.test(name);
+        if (name !== undefined && !isLog && done < asked) syncNow();
+        const written = write(stream, ...rest);
+        if (isLog) volume += written;
+        return written;
+      };
+      ops.fsync = (stream) => {
+        try {
+          const name = nameOf(stream) ?? "";
+          if (SEGMENT.test(name)) {
+            dirty.add(name);
+            asked++;
+          } else if (stream.nfd !== undefined) fs.fsyncSync(stream.nfd);
+          else syncDirectory(path.join(root, name));
+          return 0;
+        } catch (error) {
+          broken ??= error;
+          return EIO;
+        }
+      };
+    },
+
+    get asked() {
+      return asked;
+    },
+
+    async durable(mark) {
+      while (done < mark && broken === undefined) {
+        running ??= startGroup();
+        await running;
+      }
+      if (broken !== undefined) {
+        throw unavailable(
+          "The disk did not confirm a write. The database takes no more changes, and whether the last one is stored is unknown. Check the disk, then restart.",
+          { cause: broken },
+        );
+      }
+    },
+
+    get volume() {
+      return volume;
+    },
+    forgetVolume() {
+      volume = 0;
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * PGlite as a {@link Connection}: whole messages in, messages out. PGlite's own `query` sends five messages one by one and serialises by
+ * described types; here a statement is one message batch, parameters are text as on the server driver, and statements stay prepared.
+ */
+import { messages, type PGlite, protocol } from "@electric-sql/pglite";
+import type { Connection, RawResult } from "../connection.ts";
+import { fromWire, type RawRow, type WireValue } from "../wire.ts";
+
+const { serialize } = protocol;
+
+/** Prepared statements kept; each holds its plan in the engine's memory (tens of kilobytes). */
+const PREPARED_LIMIT = 128;
+
+/** Statements worth keeping are those with parameters; `begin` and its like are parsed faster than looked up. */
+const isWorthKeeping = (params: readonly WireValue[]) => params.length > 0;
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.byteLength, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.byteLength;
+  }
+  return whole;
+}
+
+/** Reads the messages of one statement; throws the first error among them. */
+function readReply(reply: readonly { readonly name: string }[]): RawResult {
+  let fields: readonly { readonly name: string; readonly dataTypeID: number }[] = [];
+  const rows: RawRow[] = [];
+  let command = "";
+  let count = 0;
+  for (const message of reply) {
+    if (message instanceof messages.DatabaseError) throw message;
+    if (message instanceof messages.RowDescriptionMessage) fields = message.fields;
+    else if (message instanceof messages.DataRowMessage) {
+      const row: Record<string, unknown> = {};
+      fields.forEach((field, index) => {
+        const text = message.fields[index];
+        row[field.name] = text === null || text === undefined ? null : fromWire(text, field.dataTypeID);
+      });
+      rows.push(row);
+    } else if (message instanceof messages.CommandCompleteMessage) {
+      const words = message.text.split(" ");
+      command = words[0] ?? "";
+      const last = Number(words.at(-1));
+      count = Number.isNaN(last) ? 0 : last;
+    }
+  }
+  return { rows, command, count };
+}
+
+/** The engine's one connection. The caller keeps calls from overlapping. */
+export function wireConnection(engine: PGlite): Connection {
+  /** Statement text → its name, least recently used first. */
+  const prepared = new Map<string, string>();
+  let serial = 0;
+
+  const send = async (message: Uint8Array) => (await engine.execProtocol(message, { syncToFs: false, throwOnError: false })).messages;
+
+  return {
+    async query(text, params = []) {
+      const keep = isWorthKeeping(params);
+      const known = keep ? prepared.get(text) : undefined;
+      const name = known ?? (keep ? `q${++serial}` : "");
+      const batch: Uint8Array[] = [];
+      if (keep) {
+        prepared.delete(text);
+        const [oldest] = prepared;
+        if (known === undefined && prepared.size >= PREPARED_LIMIT && oldest !== undefined) {
+          prepared.delete(oldest[0]);
+          batch.push(serialize.close({ type: "S", name: oldest[1] }));
+        }
+      }
+      if (known === undefined) batch.push(serialize.parse({ text, name }));
+      batch.push(
+        serialize.bind({ statement: name, values: [...params] }),
+        serialize.describe({ type: "P" }),
+        serialize.execute({}),
+        serialize.sync(),
+      );
+      const reply = await send(concat(batch));
+      const parsed = known !== undefined || reply.some((message) => message.name === "parseComplete");
+      if (keep && parsed) prepared.set(text, name);
+      return readReply(reply);
+    },
+
+    async script(text) {
+      readReply(await send(serialize.query(text)));
+    },
+  };
+}

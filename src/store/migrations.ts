@@ -1,0 +1,32 @@
+/** The migrations of this build, embedded: `bun build --compile` carries these imports inside the executable. */
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import foundation from "../../drizzle/0001_foundation.sql" with { type: "text" };
+import tables from "../../drizzle/0002_tables.sql" with { type: "text" };
+import functions from "../../drizzle/0003_functions.sql" with { type: "text" };
+import security from "../../drizzle/0004_security.sql" with { type: "text" };
+import sync from "../../drizzle/0005_sync.sql" with { type: "text" };
+import cubes from "../../drizzle/0006_cubes.sql" with { type: "text" };
+import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
+import type { Migration } from "./migrate.ts";
+
+/** In the order of their numbers; a test compares this list with the directory. */
+export const migrations: readonly Migration[] = [
+  { name: "0001_foundation", sql: foundation },
+  { name: "0002_tables", sql: tables },
+  { name: "0003_functions", sql: functions },
+  { name: "0004_security", sql: security },
+  { name: "0005_sync", sql: sync },
+  { name: "0006_cubes", sql: cubes },
+];
+
+/** Privileges of `cuba_app`; run after the migrations and after a restore. */
+export const grants: string = grantStatements;
+
+/** The migrations of a `drizzle/` directory, for tools that run from source. */
+export async function readMigrations(directory: string): Promise<Migration[]> {
+  const files = (await readdir(directory)).filter((file) => /^\d{4}_[a-z0-9_]+\.sql$/.test(file)).sort();
+  return Promise.all(
+    files.map(async (file) => ({ name: path.basename(file, ".sql"), sql: await Bun.file(path.join(directory, file)).text() })),
+  );
+}
