@@ -1,0 +1,96 @@
+/**
+ * How much of a list an answer shows (`tools-maintenance.md` §1.6): no answer above 10,000 tokens. Lists lose whole rows from the end of
+ * their order; a single text too long for an answer is cut on a code point. What is cut says so, with the total and how to read on.
+ */
+import { firstChars } from "../kernel/text.ts";
+import { mostTokens, tokenCounter } from "../kernel/tokens.ts";
+
+/** Ceiling of one answer, cl100k tokens. */
+export const ANSWER_TOKENS = 10_000;
+/** Kept free for the envelope around the lists: warnings, keys, the page itself. */
+const ENVELOPE_TOKENS = 400;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** A list that is to go into an answer. */
+export interface Shelf<T extends Row> {
+  /** What was read, in the order of the answer; already limited to what the caller asked for. */
+  readonly rows: readonly T[];
+  /** How many there are in all. */
+  readonly total: number;
+  /** Rows skipped before the first of these. */
+  readonly offset: number;
+  /** Tokens that this list may take; the whole answer by default. */
+  readonly budget?: number;
+  /** The text of a row that may be cut when the first row alone is too long. */
+  readonly long?: keyof T & string;
+  /** The caller asked for one row: it comes whole, however long. */
+  readonly whole?: boolean;
+}
+
+/** The part of a list that fits, and the page keys of the answer. */
+export interface Page<T extends Row> {
+  readonly rows: readonly (T & { readonly content_chars?: number; readonly content_truncated?: true })[];
+  readonly truncated: boolean;
+  readonly total: number;
+  /** The argument that reads on, `offset=37`; null where nothing is left. */
+  readonly next: string | null;
+  /** Tokens these rows take at most. */
+  readonly tokens: number;
+}
+
+/** Tokens that the other keys of an answer leave for its list. */
+export async function tokensLeft(rest: Row, lists = 1): Promise<number> {
+  return Math.max(0, Math.floor((ANSWER_TOKENS - ENVELOPE_TOKENS - (await cost(rest))) / lists));
+}
+
+/** An upper bound that is free where it is small, else the exact count. */
+async function cost(value: unknown): Promise<number> {
+  const text = JSON.stringify(value);
+  const most = mostTokens(text);
+  // Below this share of an answer the bytes decide; the vocabulary is not worth loading.
+  return most <= ENVELOPE_TOKENS ? most : (await tokenCounter())(text);
+}
+
+/** As many rows as fit the budget, at least one. */
+export async function fitRows<T extends Row>(shelf: Shelf<T>): Promise<Page<T>> {
+  const { rows, total, offset, whole = false } = shelf;
+  const budget = shelf.budget ?? ANSWER_TOKENS - ENVELOPE_TOKENS;
+  const page = (shown: Page<T>["rows"], tokens: number, cut = false): Page<T> => {
+    const read = offset + shown.length;
+    const left = read < total;
+    return { rows: shown, truncated: left || cut, total, next: left ? `offset=${read}` : cut ? `limit=1 offset=${offset}` : null, tokens };
+  };
+  const most = mostTokens(JSON.stringify(rows));
+  if (most <= budget || (whole && rows.length === 1)) return page(rows, most);
+
+  const count = await tokenCounter();
+  let used = 0;
+  const shown: T[] = [];
+  for (const row of rows) {
+    const tokens = count(JSON.stringify(row)) + 1;
+    if (used + tokens > budget) break;
+    used += tokens;
+    shown.push(row);
+  }
+  const first = rows[0];
+  if (shown.length > 0 || first === undefined) return page(shown, used);
+  const cut = cutRow(first, shelf.long, budget, count);
+  return page([cut], count(JSON.stringify(cut)), true);
+}
+
+/** The row with its long text cut until it fits; unchanged where it has none. */
+function cutRow<T extends Row>(row: T, field: (keyof T & string) | undefined, budget: number, count: (text: string) => number) {
+  const text = field === undefined ? undefined : row[field];
+  if (field === undefined || typeof text !== "string") return row;
+  const chars = Array.from(text).length;
+  let cut = { ...row, content_chars: chars, content_truncated: true as const };
+  for (let keep = chars; keep > 0; ) {
+    const tokens = count(JSON.stringify(cut));
+    if (tokens <= budget) break;
+    // Tokens are nearly even over a text: the proportion lands close, a little less lands below.
+    keep = Math.min(keep - 1, Math.floor(keep * Math.min(0.98, (budget / tokens) * 0.97)));
+    cut = { ...cut, [field]: firstChars(text, keep) };
+  }
+  return cut;
+}
