@@ -27,6 +27,8 @@ export interface Action {
   readonly input: z.ZodObject;
   /** The peer token may call it. */
   readonly peer: boolean;
+  /** Answers also when the database cannot be reached: then without project and session. */
+  readonly lenient: boolean;
   /** Fields that refuse credentials: `content`, `observations[].content`, `actors[]`; an object is scanned pretty-printed. */
   readonly secretGate: readonly string[];
   /** Validates arguments; answers the bound call, or what is wrong with them. */
@@ -46,6 +48,7 @@ type Run = (ctx: CallContext, services: Services) => Promise<Answer>;
 export interface ActionSpec<S extends z.ZodRawShape> {
   readonly input: z.ZodObject<S>;
   readonly peer?: boolean;
+  readonly lenient?: boolean;
   readonly secretGate?: readonly string[];
   readonly run: (ctx: CallContext, args: z.output<z.ZodObject<S>>, services: Services) => Promise<Answer>;
 }
@@ -55,6 +58,7 @@ export function action<S extends z.ZodRawShape>(spec: ActionSpec<S>): Action {
   return {
     input: spec.input,
     peer: spec.peer ?? false,
+    lenient: spec.lenient ?? false,
     secretGate: spec.secretGate ?? [],
     bind: (args) => {
       const checked = spec.input.safeParse(args);
@@ -71,6 +75,7 @@ export function forwarding<S extends z.ZodRawShape>(spec: {
   return {
     input: spec.input,
     peer: false,
+    lenient: false,
     secretGate: [],
     bind: (args) => {
       const checked = spec.input.safeParse(args);
@@ -101,7 +106,7 @@ export type ToolSpec = Common &
 
 /** A call whose arguments fit: what to run, and what was ignored. */
 export type ParsedCall =
-  | { readonly kind: "run"; readonly warnings: readonly string[]; readonly run: Run }
+  | { readonly kind: "run"; readonly lenient: boolean; readonly warnings: readonly string[]; readonly run: Run }
   | { readonly kind: "forward"; readonly to: ForwardedCall };
 
 export interface Tool extends Common {
@@ -232,7 +237,7 @@ export function defineTool(spec: ToolSpec): Tool {
     const bound = chosen.bind(args);
     if ("issues" in bound) throw issueError(spec.name, bound.issues, args, inputSchema);
     refuseSecrets(args, chosen.secretGate);
-    return "forward" in bound ? { kind: "forward", to: bound.forward } : { kind: "run", warnings, run: bound.run };
+    return "forward" in bound ? { kind: "forward", to: bound.forward } : { kind: "run", lenient: chosen.lenient, warnings, run: bound.run };
   };
 
   const { name, group, profile, title, describe, hints } = spec;

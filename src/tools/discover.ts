@@ -20,6 +20,7 @@ export default defineTool({
   describe: "Lists the tools of this server, also those not shown here, and their schemas. Call one with cuba_call.",
   hints: { readOnly: true, destructive: false, openWorld: false },
   only: action({
+    lenient: true,
     input: z.object({
       query: text(0, 500, "words to look for in names and descriptions; empty lists all").optional(),
       detail: choice(details, "names only | name and description (default) | whole definition with inputSchema").optional(),

@@ -1,8 +1,15 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
-
+import type { Projects } from "../services/projects.ts";
+import type { Sessions } from "../services/sessions.ts";
+import type { Status } from "../services/status.ts";
+import type { Telemetry } from "../services/telemetry.ts";
 import type { Tool } from "./define.ts";
 
 export interface Services {
+  readonly telemetry: Telemetry;
+  readonly sessions: Sessions;
+  readonly projects: Projects;
+  readonly status: Status;
   /** Every tool there is, for the meta tools. */
   readonly catalogue: () => readonly Tool[];
 }

@@ -1,0 +1,106 @@
+/**
+ * The dispatcher: canonical name → authorise → parse → secret gate → run → present → record. Every call of a tool goes through it, also
+ * one that `cuba_call` carries, so no rule can be stepped around.
+ */
+import type { CallContext } from "../kernel/context.ts";
+import { causeChain, forbidden, invalid, MemoryError, present, protocolFault, rpcCode, shown } from "../kernel/errors.ts";
+import type { Answer, Arguments, ForwardedCall, Tool } from "../tools/define.ts";
+import { canonicalName } from "../tools/profiles.ts";
+import type { Services } from "../tools/services.ts";
+
+/** What a tool answered, before it is wrapped for the wire. */
+export interface ToolOutcome {
+  readonly ok: boolean;
+  /** The answer, or the facts that go with a refusal. */
+  readonly answer: Answer;
+  readonly text: string;
+}
+
+/** A call before its context is known: arguments are checked first, so that a refusal needs no database. */
+export interface Opening extends Pick<CallContext, "id" | "client" | "principal" | "log"> {
+  /** @param lenient answer with an unscoped context where project and session cannot be found out. */
+  open(lenient: boolean): Promise<CallContext>;
+}
+
+export interface Dispatcher {
+  /**
+   * Runs a tool. A refusal or failure of the tool is an outcome with `ok: false`.
+   * @throws MemoryError for protocol faults (unknown tool, arguments that are no object), for `forbidden`, `cancelled` and for bugs.
+   */
+  call(opening: Opening, name: string, args: unknown): Promise<ToolOutcome>;
+}
+
+export interface DispatcherParts {
+  readonly tools: readonly Tool[];
+  readonly services: Services;
+  readonly now: () => number;
+}
+
+/** What a peer token may call, for the refusal that lists it. */
+function peerVerbs(tools: readonly Tool[]): string {
+  const verbs = tools.flatMap((tool) =>
+    Object.entries(tool.actions).flatMap(([name, action]) => (action.peer ? [`${tool.name}${name === "" ? "" : ` action=${name}`}`] : [])),
+  );
+  return verbs.length === 0 ? "nothing in this version" : verbs.join(", ");
+}
+
+function authorise(opening: Opening, tool: Tool, args: Arguments, tools: readonly Tool[]): void {
+  if (opening.principal.kind !== "peer") return;
+  const action = tool.actionOf(args);
+  if (action !== undefined && tool.actions[action]?.peer === true) return;
+  throw forbidden(`A peer token may not call ${tool.name}. It may call: ${peerVerbs(tools)}. Nothing was done.`);
+}
+
+const isArguments = (value: unknown): value is Arguments => typeof value === "object" && value !== null && !Array.isArray(value);
+
+export function createDispatcher({ tools, services, now }: DispatcherParts): Dispatcher {
+  const byName = new Map<string, Tool>(tools.map((tool) => [tool.name, tool]));
+
+  const find = (name: string): Tool => {
+    const tool = byName.get(canonicalName(name));
+    if (tool === undefined) throw protocolFault(rpcCode.params, `Unknown tool '${name}'. cuba_tools lists what there is.`);
+    return tool;
+  };
+
+  /** Telemetry counts the inner call alone, and what it answers goes out unchanged. */
+  const forward = async (opening: Opening, to: ForwardedCall): Promise<ToolOutcome> => {
+    const inner = byName.get(canonicalName(to.name));
+    if (inner === undefined) throw invalid(`Unknown tool '${shown(to.name)}'. Ask cuba_tools which tools there are. Nothing was done.`, { field: "tool" });
+    if (inner.profile === "meta") throw invalid(`${inner.name} cannot be called through another tool; call it directly. Nothing was done.`, { field: "tool" });
+    return await call(opening, inner.name, to.args);
+  };
+
+  const call: Dispatcher["call"] = async (opening, name, raw) => {
+    const tool = find(name);
+    const args = raw ?? {};
+    if (!isArguments(args)) throw protocolFault(rpcCode.params, `The arguments of ${tool.name} must be an object. Nothing was done.`);
+    authorise(opening, tool, args, tools);
+    const startedAt = now();
+    const record = (ok: boolean, error?: unknown) =>
+      services.telemetry.record(opening, { tool: tool.name, ok, elapsedMs: now() - startedAt, error: error === undefined ? undefined : causeChain(error) });
+    try {
+      const parsed = tool.parse(args);
+      if (parsed.kind === "forward") return await forward(opening, parsed.to);
+      const answer = await parsed.run(await opening.open(parsed.lenient), services);
+      record(true);
+      const whole = parsed.warnings.length === 0 ? answer : { ...answer, warnings: [...warningsOf(answer), ...parsed.warnings] };
+      return { ok: true, answer: whole, text: JSON.stringify(whole) };
+    } catch (error) {
+      if (!(error instanceof MemoryError) || error.code === "internal") {
+        record(false, error);
+        opening.log.error("a tool failed unexpectedly", { tool: tool.name, cause: causeChain(error) });
+        throw error;
+      }
+      if (error.code === "cancelled" || error.code === "protocol" || error.code === "forbidden") throw error;
+      record(false, error);
+      opening.log.info("a tool refused", { tool: tool.name, code: error.code, cause: causeChain(error) });
+      const { text, data } = present(error, opening.id);
+      return { ok: false, answer: { error: text, code: error.code, ...data }, text };
+    }
+  };
+  return { call };
+}
+
+function warningsOf(answer: Answer): readonly unknown[] {
+  return Array.isArray(answer.warnings) ? answer.warnings : [];
+}

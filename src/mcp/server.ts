@@ -1,0 +1,258 @@
+/** The protocol: one connection a client, `handle(message)` → answer. Knows JSON-RPC and tools, no transport and no SQL. */
+import type { CallContext, Sampling } from "../kernel/context.ts";
+import { type Deadline, deadlineIn, signalUntil } from "../kernel/deadline.ts";
+import { cancelled, causeChain, MemoryError, present, protocolFault, rpcCode, timedOut } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { VERSION } from "../kernel/version.ts";
+import type { Identity } from "../services/identity/identity.ts";
+import type { Tool } from "../tools/define.ts";
+import { listed, publicForm } from "../tools/profiles.ts";
+import { createClientRequests } from "./client-requests.ts";
+import type { Connection, McpServer, OutgoingMessage, PeerInfo } from "./connection.ts";
+import type { Dispatcher, ToolOutcome } from "./dispatch.ts";
+import { answer, type Envelope, fault, faultOf, malformed, negotiate, type RequestId, readEnvelope, readsStructured } from "./protocol.ts";
+
+export interface McpServerParts {
+  readonly tools: readonly Tool[];
+  readonly dispatcher: Dispatcher;
+  readonly identity: Identity;
+  readonly log: Logger;
+  /** Longest time of one tool call, milliseconds. */
+  readonly handlerTimeoutMs: number;
+  /** Listing profile where the connection names none. */
+  readonly profile: string | undefined;
+}
+
+const instructions =
+  "Long-term memory of this project. Ask cuba_faro before answering from memory; a result is a lead, not a proof (mode=verify checks a claim).\n" +
+  "Store what outlives the task with cuba_cronica. Start with cuba_jornada action=start, end with action=end and a summary.";
+
+/** A running request: how to stop it. Kept by client and id, since HTTP clients all count from 1. */
+const inFlightKey = (owner: string, id: RequestId) => `${owner}\n${typeof id}:${id}`;
+
+export function createMcpServer(parts: McpServerParts): McpServer {
+  const { tools, dispatcher, identity, log, handlerTimeoutMs } = parts;
+  const running = new Map<string, AbortController>();
+  const listings = new Map<string, unknown>();
+
+  const toolList = (peer: PeerInfo) => {
+    const profile = peer.profile ?? parts.profile ?? "full";
+    if (peer.principal.kind === "peer")
+      return { tools: tools.filter((tool) => Object.values(tool.actions).some((action) => action.peer)).map(publicForm) };
+    const known = listings.get(profile) ?? { tools: listed(tools, profile).map(publicForm) };
+    listings.set(profile, known);
+    return known;
+  };
+
+  function connect(peer: PeerInfo, send?: (message: OutgoingMessage) => void): Connection {
+    const connectionId = newId();
+    const caller = identity.caller(peer);
+    const requests = createClientRequests(send);
+    const pending = new Set<Promise<unknown>>();
+    let version: string | undefined;
+    let samples = false;
+    let hasRoots = false;
+    let greeted = false;
+    let closed = false;
+
+    // HTTP makes a connection for each POST: there the client's key is what a later cancellation has in common with the request.
+    const owner = () => (peer.transport === "http" && caller.bound ? caller.key() : connectionId);
+
+    const askRoots = () => {
+      if (!hasRoots || send === undefined) return;
+      const asked = requests
+        .ask("roots/list", {}, new AbortController().signal, "cuba_roots")
+        .then((result) => caller.adoptRoots(result))
+        .catch((cause: unknown) => log.debug("the client did not tell its roots", { cause: causeChain(cause) }));
+      caller.awaitRoots(asked);
+    };
+
+    const initialize = (params: Readonly<Record<string, unknown>>) => {
+      version = negotiate(params.protocolVersion);
+      const capabilities = asRecord(params.capabilities);
+      samples = peer.transport !== "http" && capabilities.sampling !== undefined;
+      hasRoots = capabilities.roots !== undefined;
+      const name = asRecord(params.clientInfo).name;
+      if (typeof name === "string") caller.introduce(name);
+      return {
+        protocolVersion: version,
+        capabilities: { tools: { listChanged: false } },
+        serverInfo: { name: "MemoryIndustry", version: VERSION },
+        instructions,
+      };
+    };
+
+    const sampling = (deadline: Deadline): Sampling | undefined =>
+      samples && send !== undefined ? requests.sampling(deadline) : undefined;
+
+    const callTool = async (id: RequestId | undefined, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const { name, arguments: args } = params;
+      if (typeof name !== "string") throw protocolFault(rpcCode.params, "params.name must be the name of a tool.");
+      const callId = newId().slice(0, 8);
+      const deadline = deadlineIn(handlerTimeoutMs);
+      const abort = new AbortController();
+      using limit = signalUntil(deadline, abort.signal);
+      const key = id === undefined ? undefined : inFlightKey(owner(), id);
+      if (key !== undefined) running.set(key, abort);
+      const callLog = log.with({ call: callId });
+      const open = async (lenient: boolean): Promise<CallContext> => {
+        const { scope, session } = await caller.resolve(limit.signal).catch((cause: unknown) => {
+          if (!lenient) throw cause;
+          callLog.warn("project and session could not be found out", { cause: causeChain(cause) });
+          return { scope: { kind: "none" } as const, session: undefined };
+        });
+        return Object.freeze({
+          id: callId,
+          client: caller.key(),
+          bound: caller.bound,
+          principal: peer.principal,
+          scope,
+          session,
+          deadline,
+          signal: limit.signal,
+          sampling: sampling(deadline),
+          progress: requests.progress(asRecord(params._meta).progressToken),
+          log: callLog,
+        });
+      };
+      try {
+        const opening = { id: callId, client: caller.key(), principal: peer.principal, log: callLog, open };
+        const outcome = await untilAborted(dispatcher.call(opening, name, args), limit.signal, abort.signal, handlerTimeoutMs, name);
+        return wrap(outcome, version);
+      } finally {
+        if (key !== undefined && running.get(key) === abort) running.delete(key);
+      }
+    };
+
+    const request = async (id: RequestId | undefined, method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      switch (method) {
+        case "initialize":
+          return initialize(params);
+        case "ping":
+          return {};
+        case "tools/list":
+          return toolList(peer);
+        case "tools/call":
+          return await callTool(id, params);
+        default:
+          throw protocolFault(rpcCode.method, `Unknown method '${method}'.`);
+      }
+    };
+
+    const notified = async (method: string, params: Readonly<Record<string, unknown>>) => {
+      switch (method) {
+        case "initialized":
+        case "notifications/initialized":
+        case "notifications/roots/list_changed":
+          return askRoots();
+        case "notifications/cancelled": {
+          const id = params.requestId;
+          if (typeof id === "string" || typeof id === "number") running.get(inFlightKey(owner(), id))?.abort(cancelled());
+          return;
+        }
+        default:
+          // A request without an id runs and is not answered; an unknown notification is nothing to complain about.
+          if (!method.startsWith("notifications/")) await request(undefined, method, params);
+      }
+    };
+
+    const respond = async (envelope: Envelope): Promise<OutgoingMessage | undefined> => {
+      switch (envelope.kind) {
+        case "malformed":
+          return malformed(envelope.id, envelope.why);
+        case "response":
+          if (envelope.id === "cuba_roots" && !requests.isWaiting("cuba_roots")) await caller.adoptRoots(envelope.result);
+          else requests.take(envelope.id, envelope.result, envelope.error);
+          return undefined;
+        case "notification":
+          await notified(envelope.method, envelope.params).catch((cause: unknown) =>
+            log.warn("a notification failed", { method: envelope.method, cause: causeChain(cause) }),
+          );
+          return undefined;
+        case "request": {
+          greeted = true;
+          const { id, method, params } = envelope;
+          try {
+            return answer(id, await request(id, method, params));
+          } catch (error) {
+            if (error instanceof MemoryError && error.code === "cancelled") return undefined;
+            if (!(error instanceof MemoryError)) log.error("a request failed unexpectedly", { method, cause: causeChain(error) });
+            if (error instanceof MemoryError && error.code === "timeout" && method === "tools/call") {
+              const { text, code } = present(error);
+              return answer(id, wrap({ ok: false, answer: { error: text, code }, text }, version));
+            }
+            return faultOf(id, error, connectionId.slice(0, 8));
+          }
+        }
+      }
+    };
+
+    return {
+      async handle(message) {
+        if (closed) return fault(null, rpcCode.internal, "This connection is closed.");
+        const work = respond(readEnvelope(message));
+        pending.add(work);
+        try {
+          return await work;
+        } finally {
+          pending.delete(work);
+        }
+      },
+      get greeted() {
+        return greeted;
+      },
+      get inFlight() {
+        return pending.size;
+      },
+      async settled() {
+        while (pending.size > 0) await Promise.allSettled(pending);
+      },
+      close() {
+        closed = true;
+        requests.close();
+        const mine = `${connectionId}\n`;
+        for (const [key, abort] of running) if (key.startsWith(mine)) abort.abort(cancelled());
+        caller.leave();
+      },
+    };
+  }
+
+  return { connect };
+}
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
+
+/** The result of a tool call on the wire. */
+function wrap(outcome: ToolOutcome, version: string | undefined): unknown {
+  return {
+    content: [{ type: "text", text: outcome.text }],
+    ...(readsStructured(version) ? { structuredContent: outcome.answer } : {}),
+    ...(outcome.ok ? {} : { isError: true }),
+  };
+}
+
+/** Waits for the outcome, but no longer than the deadline or the client's patience. The work itself sees the same signal and stops. */
+function untilAborted(
+  work: Promise<ToolOutcome>,
+  limit: AbortSignal,
+  client: AbortSignal,
+  timeoutMs: number,
+  tool: string,
+): Promise<ToolOutcome> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () =>
+      reject(
+        client.aborted
+          ? cancelled()
+          : timedOut(
+              `${tool} ran longer than ${timeoutMs / 1000} s and was stopped (CUBA_HANDLER_TIMEOUT_SECS). ` +
+                "A write may or may not have happened: look before you repeat it.",
+            ),
+      );
+    if (limit.aborted) onAbort();
+    limit.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, (error: unknown) => (limit.aborted ? onAbort() : reject(error))).finally(() => limit.removeEventListener("abort", onAbort));
+  });
+}

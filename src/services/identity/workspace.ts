@@ -1,0 +1,53 @@
+/** What a directory says of itself: asks git where there is git, and never fails because there is none. */
+import { realpath, stat } from "node:fs/promises";
+import type { WorkspaceFacts } from "../../domain/projects.ts";
+
+/** Longest wait for one git command, milliseconds: walking a very long history for its first commit may take longer, and the remote names the project as well. */
+const GIT_TIMEOUT_MS = 2_000;
+
+/** Output of a git command in `directory`; undefined where it fails, is missing or takes too long. */
+async function git(directory: string, args: readonly string[]): Promise<string | undefined> {
+  try {
+    const child = Bun.spawn({
+      // A repository must not choose programs for us to run.
+      cmd: ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", directory, ...args],
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+      timeout: GIT_TIMEOUT_MS,
+      env: { ...Bun.env, GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" },
+    });
+    const text = await new Response(child.stdout).text();
+    return (await child.exited) === 0 ? text.trim() : undefined;
+  } catch {
+    // No git on PATH: a directory without a repository is known by its path.
+    return undefined;
+  }
+}
+
+async function real(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * Facts of the workspace around `directory`. A directory that is not on this machine is known by machine and path.
+ * @param machine label of the caller's machine where it is another one.
+ */
+export async function inspectWorkspace(directory: string, machine: string | undefined): Promise<WorkspaceFacts> {
+  const here = machine === undefined ? await stat(directory).catch(() => undefined) : undefined;
+  if (here === undefined || !here.isDirectory()) return { top: directory, rootCommit: undefined, remote: undefined, machine };
+  const found = await git(directory, ["rev-parse", "--path-format=absolute", "--show-toplevel", "--is-shallow-repository"]);
+  const [top, shallow] = found?.split("\n") ?? [];
+  if (top === undefined || top === "") return { top: await real(directory), rootCommit: undefined, remote: undefined, machine };
+  const [first, remote] = await Promise.all([
+    shallow === "false" ? git(directory, ["rev-list", "--max-parents=0", "--first-parent", "HEAD"]) : undefined,
+    git(directory, ["config", "--get", "remote.origin.url"]),
+  ]);
+  // A first-parent line has one root; the last line is it should git ever print more.
+  const rootCommit = first?.split("\n").at(-1);
+  return { top: await real(top), rootCommit: rootCommit === "" ? undefined : rootCommit, remote: remote === "" ? undefined : remote, machine };
+}
