@@ -70,7 +70,12 @@ export function createClientRequests(send: ((message: OutgoingMessage) => void) 
       return (done, total, message) => {
         if (done <= last) return;
         last = done;
-        const params = { progressToken: token, progress: done, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
+        const params = {
+          progressToken: token,
+          progress: done,
+          ...(total === undefined ? {} : { total }),
+          ...(message === undefined ? {} : { message }),
+        };
         send({ jsonrpc: "2.0", method: "notifications/progress", params });
       };
     },

@@ -65,8 +65,10 @@ export function createDispatcher({ tools, services, now }: DispatcherParts): Dis
   /** Telemetry counts the inner call alone, and what it answers goes out unchanged. */
   const forward = async (opening: Opening, to: ForwardedCall): Promise<ToolOutcome> => {
     const inner = byName.get(canonicalName(to.name));
-    if (inner === undefined) throw invalid(`Unknown tool '${shown(to.name)}'. Ask cuba_tools which tools there are. Nothing was done.`, { field: "tool" });
-    if (inner.profile === "meta") throw invalid(`${inner.name} cannot be called through another tool; call it directly. Nothing was done.`, { field: "tool" });
+    if (inner === undefined)
+      throw invalid(`Unknown tool '${shown(to.name)}'. Ask cuba_tools which tools there are. Nothing was done.`, { field: "tool" });
+    if (inner.profile === "meta")
+      throw invalid(`${inner.name} cannot be called through another tool; call it directly. Nothing was done.`, { field: "tool" });
     return await call(opening, inner.name, to.args);
   };
 
@@ -77,7 +79,12 @@ export function createDispatcher({ tools, services, now }: DispatcherParts): Dis
     authorise(opening, tool, args, tools);
     const startedAt = now();
     const record = (ok: boolean, error?: unknown) =>
-      services.telemetry.record(opening, { tool: tool.name, ok, elapsedMs: now() - startedAt, error: error === undefined ? undefined : causeChain(error) });
+      services.telemetry.record(opening, {
+        tool: tool.name,
+        ok,
+        elapsedMs: now() - startedAt,
+        error: error === undefined ? undefined : causeChain(error),
+      });
     try {
       const parsed = tool.parse(args);
       if (parsed.kind === "forward") return await forward(opening, parsed.to);

@@ -253,6 +253,8 @@ function untilAborted(
       );
     if (limit.aborted) onAbort();
     limit.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, (error: unknown) => (limit.aborted ? onAbort() : reject(error))).finally(() => limit.removeEventListener("abort", onAbort));
+    work
+      .then(resolve, (error: unknown) => (limit.aborted ? onAbort() : reject(error)))
+      .finally(() => limit.removeEventListener("abort", onAbort));
   });
 }

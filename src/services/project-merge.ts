@@ -4,7 +4,7 @@ import type { Tx } from "../store/port.ts";
 import { foldEntities } from "../store/queries/entity-merge.ts";
 import { foldProcedures, moveRows, renameClashingArtifacts, rowsIn, sameEntities } from "../store/queries/project-merge.ts";
 import { deleteProject, projectByName, tablesOfProjects, upsertProject } from "../store/queries/projects.ts";
-import { projectNamed } from "./projects.ts";
+import { projectNamed } from "./identity/project-names.ts";
 
 export interface Merged {
   readonly kind: "merged" | "plan";
@@ -49,7 +49,12 @@ async function countRows(tx: Tx, tables: readonly string[], project: string | nu
 }
 
 /** Folds what both sides have by name, then moves the rest; answers the rows moved by table. */
-async function moveAll(tx: Tx, tables: readonly string[], from: string | null, to: string): Promise<{ folded: number; rows: Record<string, number> }> {
+async function moveAll(
+  tx: Tx,
+  tables: readonly string[],
+  from: string | null,
+  to: string,
+): Promise<{ folded: number; rows: Record<string, number> }> {
   const folds = await tx.all(sameEntities({ from, to }));
   if (folds.length > 0) for (const statement of foldEntities(folds, false)) await tx.run(statement);
   for (const statement of foldProcedures({ from, to })) await tx.run(statement);
@@ -68,15 +73,24 @@ async function moveAll(tx: Tx, tables: readonly string[], from: string | null, t
  */
 export async function mergeProjects(tx: Tx, { name, to, confirm }: { name: string; to: string; confirm: boolean }): Promise<Merged> {
   if (name.toLowerCase() === to.toLowerCase())
-    throw invalid(`name and to are the same project (${name}), so there is nothing to merge. Nothing was changed. cuba_proyecto action=rename changes a name.`, {
-      field: "to",
-    });
+    throw invalid(
+      `name and to are the same project (${name}), so there is nothing to merge. Nothing was changed. cuba_proyecto action=rename changes a name.`,
+      {
+        field: "to",
+      },
+    );
   const source = await projectNamed(tx, name, "project");
   const tables = (await tx.all(tablesOfProjects({}))).map((row) => row.table).filter((table) => table !== "brain_grants");
   const known = await tx.first(projectByName({ name: to }));
   if (!confirm) {
     const folds = known === undefined ? [] : await tx.all(sameEntities({ from: source.id, to: known.id }));
-    return { kind: "plan", from: source, to: known ?? { id: "", name: to }, rows: await countRows(tx, tables, source.id), folded: folds.length };
+    return {
+      kind: "plan",
+      from: source,
+      to: known ?? { id: "", name: to },
+      rows: await countRows(tx, tables, source.id),
+      folded: folds.length,
+    };
   }
   const target = known ?? (await tx.first(upsertProject({ name: to })));
   if (target === undefined) throw new Error("an upsert returned no row");

@@ -1,7 +1,7 @@
 /** Projects: which one is active, switching, counting, renaming. Merging and adopting rows live in `project-merge.ts`. */
 import { projectNameKey } from "../domain/projects.ts";
 import type { CallContext, Scope } from "../kernel/context.ts";
-import { conflict, invalid, notFound } from "../kernel/errors.ts";
+import { conflict, invalid } from "../kernel/errors.ts";
 import type { Database, Tx } from "../store/port.ts";
 import {
   identitiesOfProject,
@@ -15,6 +15,7 @@ import {
 } from "../store/queries/projects.ts";
 import { bindSessionProject } from "../store/queries/sessions.ts";
 import type { Identity } from "./identity/identity.ts";
+import { projectNamed } from "./identity/project-names.ts";
 import type { ActiveProject, ClientRegistry } from "./identity/registry.ts";
 import { type Backfilled, backfillProject, type Merged, mergeProjects } from "./project-merge.ts";
 
@@ -54,16 +55,6 @@ export interface ProjectsParts {
 
 const everywhere: Scope = { kind: "everything" };
 
-/** The project of this name. @throws `not_found` with the close ones. */
-export async function projectNamed(tx: Tx, name: string, field: string): Promise<ProjectRef> {
-  const found = await tx.first(projectByName({ name }));
-  if (found !== undefined) return found;
-  const all = await tx.all(projectNames({}));
-  const key = projectNameKey(name);
-  const close = all.filter((one) => projectNameKey(one.name).includes(key) || key.includes(projectNameKey(one.name))).map((one) => one.name);
-  throw notFound(field, name, { close: close.slice(0, 5), next: "cuba_proyecto action=list shows all. Nothing was changed." });
-}
-
 export function createProjects({ db, registry, identity, filterOn }: ProjectsParts): Projects {
   /** Project rows are control plane: read and written under scope `everything`. */
   const control = (ctx: CallContext): CallContext => ({ ...ctx, scope: everywhere });
@@ -97,7 +88,11 @@ export function createProjects({ db, registry, identity, filterOn }: ProjectsPar
         const project = await tx.first(upsertProject({ name }));
         if (project === undefined) throw new Error("an upsert returned no row");
         if (session !== undefined) await tx.run(bindSessionProject(session.id, project.id));
-        return { project: { id: project.id, name: project.name }, created: project.created, similarNames: project.created ? similarNames : [] };
+        return {
+          project: { id: project.id, name: project.name },
+          created: project.created,
+          similarNames: project.created ? similarNames : [],
+        };
       });
       if (ctx.bound) {
         const state = registry.of(ctx.client);

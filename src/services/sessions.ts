@@ -157,7 +157,9 @@ export function createSessions({ db, registry, identity, reminders }: SessionsPa
       });
       if (state?.session?.id === id) state.session = undefined;
       if (!closed && sessionId !== undefined)
-        throw conflict(`Session ${sessionId} is not an open session of this client, so nothing was closed. cuba_jornada action=list shows the newest.`);
+        throw conflict(
+          `Session ${sessionId} is not an open session of this client, so nothing was closed. cuba_jornada action=list shows the newest.`,
+        );
       return closed ? { kind: "ended", outcome, diff: await diffOf(ctx, id) } : { kind: "already-closed" };
     },
 

@@ -1,4 +1,6 @@
 /** What this server is and who is asking. Every part degrades to null rather than fail. */
+
+import type { Embedder } from "../inference/port.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { causeChain } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
@@ -15,13 +17,42 @@ export interface Whoami {
   readonly rlsEnforced: boolean;
   readonly nodeId: string | null;
   readonly project: { readonly id: string; readonly name: string } | null;
+  readonly resources: {
+    readonly tier: "minimal" | "lean";
+    readonly describe: string;
+    readonly ram_available_mb: number;
+    readonly vram_free_mb: null;
+  };
+  /** Paths of the HTTP port; undefined where this process opens none. */
+  readonly endpoints: { readonly mcp: string; readonly connect: string; readonly events: string; readonly ticket: string } | undefined;
 }
 
 export interface Status {
   whoami(ctx: CallContext): Promise<Whoami>;
 }
 
-export function createStatus({ db, identity }: { readonly db: Database; readonly identity: Identity }): Status {
+export interface StatusParts {
+  readonly db: Database;
+  readonly identity: Identity;
+  readonly embedder: Pick<Embedder, "status">;
+  /** True where this process serves HTTP. */
+  readonly servesHttp: boolean;
+  readonly availableMemoryMb: () => number;
+}
+
+const endpoints = { mcp: "/mcp", connect: "/connect", events: "/events", ticket: "/events/ticket" };
+
+export function createStatus({ db, identity, embedder, servesHttp, availableMemoryMb }: StatusParts): Status {
+  const resources = () => {
+    const { state } = embedder.status();
+    const installed = state !== "missing" && state !== "failed";
+    return {
+      tier: installed ? ("lean" as const) : ("minimal" as const),
+      describe: installed ? "embedding model: search by words and by meaning" : "no model: search by words",
+      ram_available_mb: availableMemoryMb(),
+      vram_free_mb: null,
+    };
+  };
   const ask = async <T>(ctx: CallContext, question: Query<T>): Promise<T | undefined> => {
     try {
       return await db.read({ ...ctx, scope: { kind: "everything" } }, (tx) => tx.first(question));
@@ -44,6 +75,8 @@ export function createStatus({ db, identity }: { readonly db: Database; readonly
         rlsEnforced: role !== undefined && !role.superuser && !role.bypassesRls,
         nodeId: node?.nodeId ?? null,
         project: project === undefined ? null : { id: project.id, name: project.name },
+        resources: resources(),
+        endpoints: servesHttp ? endpoints : undefined,
       };
     },
   };

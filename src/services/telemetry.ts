@@ -26,7 +26,10 @@ export interface ToolTotals {
 
 export interface Telemetry {
   /** @param call `error` is the redacted cause chain of a failure. */
-  record(ctx: Pick<CallContext, "client" | "principal">, call: { readonly tool: string; readonly ok: boolean; readonly elapsedMs: number; readonly error: string | undefined }): void;
+  record(
+    ctx: Pick<CallContext, "client" | "principal">,
+    call: { readonly tool: string; readonly ok: boolean; readonly elapsedMs: number; readonly error: string | undefined },
+  ): void;
   recent(): readonly CallRecord[];
   totals(): ReadonlyMap<string, ToolTotals>;
   /** Waits for failure rows on their way to the table. */
@@ -57,7 +60,13 @@ export function createTelemetry({ db, log, now }: TelemetryParts): Telemetry {
 
   return {
     record(ctx, call) {
-      ring.push({ tool: call.tool, client: ctx.client, outcome: call.ok ? "ok" : "error", elapsedMs: call.elapsedMs, at: now().toISOString() });
+      ring.push({
+        tool: call.tool,
+        client: ctx.client,
+        outcome: call.ok ? "ok" : "error",
+        elapsedMs: call.elapsedMs,
+        at: now().toISOString(),
+      });
       if (ring.length > RING_CAPACITY) ring.shift();
       const sum = totals.get(call.tool) ?? { calls: 0, failures: 0, slowestMs: 0, totalMs: 0 };
       totals.set(call.tool, {

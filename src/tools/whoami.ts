@@ -25,13 +25,30 @@ export default defineTool({
         node_id: me.nodeId,
         project_id: me.project?.id ?? null,
         project_name: me.project?.name ?? null,
-        llm: { configured: false, provider: null, judge_available: false, hint: "no judge in this version: cuba_faro mode=verify answers unknown" },
-        graph_db: { backend: "off", graph_name: "memory_industry", url_configured: false, reachable: null, projected_ops: 0, last_error: null, note: "relations live in the database itself" },
+        llm: {
+          configured: false,
+          provider: null,
+          judge_available: false,
+          hint: "no judge in this version: cuba_faro mode=verify answers unknown",
+        },
+        graph_db: {
+          backend: "off",
+          graph_name: "memory_industry",
+          url_configured: false,
+          reachable: null,
+          projected_ops: 0,
+          last_error: null,
+          note: "relations live in the database itself",
+        },
         resources: me.resources,
-        mcp_endpoint: me.endpoints?.mcp ?? null,
-        connect_page: me.endpoints?.connect ?? null,
-        events: me.endpoints?.events ?? null,
-        events_ticket: me.endpoints?.ticket ?? null,
+        ...(me.endpoints === undefined
+          ? {}
+          : {
+              mcp_endpoint: me.endpoints.mcp,
+              connect_page: me.endpoints.connect,
+              events: me.endpoints.events,
+              events_ticket: me.endpoints.ticket,
+            }),
       };
     },
   }),

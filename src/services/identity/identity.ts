@@ -70,7 +70,11 @@ const ROOTS_WAIT_MS = 500;
 export function createIdentity(parts: IdentityParts): Identity {
   const { db, registry, inspect, log, nodeName, home, filterOn } = parts;
   const sessionKey = (client: ClientKey) => `${nodeName}/${client}`;
-  const everywhere = (signal: AbortSignal): CallScope => ({ principal: { kind: "system", id: "identity" }, scope: { kind: "everything" }, signal });
+  const everywhere = (signal: AbortSignal): CallScope => ({
+    principal: { kind: "system", id: "identity" },
+    scope: { kind: "everything" },
+    signal,
+  });
 
   /** The project a name stands for, made when it is new. */
   const byName = (name: string, source: ProjectSource, signal: AbortSignal): Promise<ActiveProject> =>
@@ -215,4 +219,3 @@ function firstRoot(result: unknown): string | undefined {
   const uri: unknown = typeof first === "object" && first !== null ? Reflect.get(first, "uri") : undefined;
   return typeof uri === "string" ? uri : undefined;
 }
-

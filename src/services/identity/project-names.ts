@@ -1,7 +1,8 @@
 /** Names of projects that a repository brings along. */
-import { freeName } from "../../domain/projects.ts";
+import { freeName, projectNameKey } from "../../domain/projects.ts";
+import { notFound } from "../../kernel/errors.ts";
 import type { Tx } from "../../store/port.ts";
-import { identitiesOfProject, projectNames, upsertProject } from "../../store/queries/projects.ts";
+import { identitiesOfProject, projectByName, projectNames, upsertProject } from "../../store/queries/projects.ts";
 
 /**
  * The project for a new repository of this name: one of that name that nothing identifies yet (made by name, or come by sync) is taken,
@@ -16,4 +17,16 @@ export async function freeProject(tx: Tx, name: string): Promise<{ readonly id: 
   const made = await tx.first(upsertProject({ name: freeName(name, (taken) => names.has(taken)) }));
   if (made === undefined) throw new Error("an upsert returned no row");
   return made;
+}
+
+/** The project of this name. @throws `not_found` with the close ones. */
+export async function projectNamed(tx: Tx, name: string, field: string): Promise<{ readonly id: string; readonly name: string }> {
+  const found = await tx.first(projectByName({ name }));
+  if (found !== undefined) return found;
+  const all = await tx.all(projectNames({}));
+  const key = projectNameKey(name);
+  const close = all
+    .filter((one) => projectNameKey(one.name).includes(key) || key.includes(projectNameKey(one.name)))
+    .map((one) => one.name);
+  throw notFound(field, name, { close: close.slice(0, 5), next: "cuba_proyecto action=list shows all. Nothing was changed." });
 }

@@ -49,5 +49,10 @@ export async function inspectWorkspace(directory: string, machine: string | unde
   ]);
   // A first-parent line has one root; the last line is it should git ever print more.
   const rootCommit = first?.split("\n").at(-1);
-  return { top: await real(top), rootCommit: rootCommit === "" ? undefined : rootCommit, remote: remote === "" ? undefined : remote, machine };
+  return {
+    top: await real(top),
+    rootCommit: rootCommit === "" ? undefined : rootCommit,
+    remote: remote === "" ? undefined : remote,
+    machine,
+  };
 }

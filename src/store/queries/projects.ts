@@ -6,32 +6,47 @@ import { query, textArray, timestamp, uuid } from "../codecs.ts";
 const Project = z.object({ id: uuid, name: z.string() });
 export type ProjectRow = z.output<typeof Project>;
 
-export const projectByName = query(Project, (q: { name: string }) => sql`
-  select id, name from brain_projects where name = ${q.name}::text`);
+export const projectByName = query(
+  Project,
+  (q: { name: string }) => sql`
+  select id, name from brain_projects where name = ${q.name}::text`,
+);
 
-export const projectById = query(Project, (q: { id: string }) => sql`
-  select id, name from brain_projects where id = ${q.id}::uuid`);
+export const projectById = query(
+  Project,
+  (q: { id: string }) => sql`
+  select id, name from brain_projects where id = ${q.id}::uuid`,
+);
 
 /** Creates the project or finds it; either way it was active just now. */
-export const upsertProject = query(Project.extend({ created: z.boolean() }), (q: { name: string }) => sql`
+export const upsertProject = query(
+  Project.extend({ created: z.boolean() }),
+  (q: { name: string }) => sql`
   insert into brain_projects (name)
   values (${q.name}::text)
   on conflict (name) do update set last_active_at = now()
-  returning id, name, (xmax = 0) as created`);
+  returning id, name, (xmax = 0) as created`,
+);
 
 export const touchProject = (id: string) => sql`
   update brain_projects set last_active_at = now() where id = ${id}::uuid`;
 
 /** Projects that any of these identities lead to, with the identity. */
-export const projectsByIdentity = query(Project.extend({ identity: z.string() }), (q: { identities: readonly string[] }) => sql`
+export const projectsByIdentity = query(
+  Project.extend({ identity: z.string() }),
+  (q: { identities: readonly string[] }) => sql`
   select p.id, p.name, i.identity
   from brain_project_identities as i
   join brain_projects as p on p.id = i.project_id
   where i.identity = any(${textArray(q.identities)})
-  order by i.identity`);
+  order by i.identity`,
+);
 
-export const identitiesOfProject = query(z.object({ identity: z.string() }), (q: { projectId: string }) => sql`
-  select identity from brain_project_identities where project_id = ${q.projectId}::uuid order by identity`);
+export const identitiesOfProject = query(
+  z.object({ identity: z.string() }),
+  (q: { projectId: string }) => sql`
+  select identity from brain_project_identities where project_id = ${q.projectId}::uuid order by identity`,
+);
 
 /** Records an identity; one that another project already has stays there. */
 export const recordIdentity = (identity: string, projectId: string) => sql`
@@ -39,8 +54,11 @@ export const recordIdentity = (identity: string, projectId: string) => sql`
   values (${identity}::text, ${projectId}::uuid)
   on conflict (identity) do nothing`;
 
-export const projectNames = query(Project, (_q: object) => sql`
-  select id, name from brain_projects order by name, id`);
+export const projectNames = query(
+  Project,
+  (_q: object) => sql`
+  select id, name from brain_projects order by name, id`,
+);
 
 export const projectList = query(
   Project.extend({ createdAt: timestamp, lastActiveAt: timestamp, entityCount: z.int() }),
@@ -71,9 +89,12 @@ export const renameProject = (id: string, name: string) => sql`
 export const deleteProject = (id: string) => sql`delete from brain_projects where id = ${id}::uuid`;
 
 /** Every table with a `project_id` that points at projects, from the catalogue: a list by hand forgets the next one. */
-export const tablesOfProjects = query(z.object({ table: z.string(), onDelete: z.string() }), (_q: object) => sql`
+export const tablesOfProjects = query(
+  z.object({ table: z.string(), onDelete: z.string() }),
+  (_q: object) => sql`
   select c.conrelid::regclass::text as "table", c.confdeltype::text as "onDelete"
   from pg_constraint as c
   join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = any(c.conkey)
   where c.contype = 'f' and c.confrelid = 'brain_projects'::regclass and a.attname = 'project_id'
-  order by 1`);
+  order by 1`,
+);

@@ -30,10 +30,8 @@ const fire = (due: ReturnType<typeof sql>) => sql`
             t.fire_count as "fireCount", not t.active as deactivated`;
 
 /** Fires what waits for a subject by name or near name: `on_access` with an entity's name, `on_error_match` with an error's type. */
-export const fireForSubject = query(
-  Fired,
-  (q: { condition: "on_access" | "on_error_match"; subject: string; scope: Scope }) =>
-    fire(sql`
+export const fireForSubject = query(Fired, (q: { condition: "on_access" | "on_error_match"; subject: string; scope: Scope }) =>
+  fire(sql`
   select id from brain_triggers
   where active and condition_type = ${q.condition}::text and (expires_at is null or expires_at > now())
     and (entity_pattern = ${q.subject}::text or similarity(entity_pattern, ${q.subject}::text) > ${SAME_SUBJECT_SIMILARITY}::float8)
@@ -44,10 +42,8 @@ export const fireForSubject = query(
 );
 
 /** Fires notes addressed exactly to one of these names: a session's name, or what a client is called. */
-export const fireForAddress = query(
-  Fired,
-  (q: { addresses: readonly string[] }) =>
-    fire(sql`
+export const fireForAddress = query(Fired, (q: { addresses: readonly string[] }) =>
+  fire(sql`
   select id from brain_triggers
   where active and condition_type = 'on_session_start' and (expires_at is null or expires_at > now())
     and entity_pattern = any(${textArray(q.addresses)})

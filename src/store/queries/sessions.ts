@@ -9,14 +9,17 @@ const Open = z.object({ id: uuid, startedAt: timestamp, projectId: uuid.nullable
 export type OpenSessionRow = z.output<typeof Open>;
 
 /** The newest session of a client that is still open and young enough to be taken up again. */
-export const openSessionOf = query(Open, (q: { clientKey: string; maxAgeHours: number }) => sql`
+export const openSessionOf = query(
+  Open,
+  (q: { clientKey: string; maxAgeHours: number }) => sql`
   select s.id, s.started_at as "startedAt", s.project_id as "projectId", p.name as "projectName"
   from brain_sessions as s
   left join brain_projects as p on p.id = s.project_id
   where s.client_key = ${q.clientKey}::text and s.ended_at is null
     and s.started_at > now() - make_interval(hours => ${q.maxAgeHours}::int)
   order by s.started_at desc, s.id
-  limit 1`);
+  limit 1`,
+);
 
 /** Closes sessions that were left open longer than `maxAgeHours`. */
 export const abandonOldSessions = (maxAgeHours: number) => sql`
@@ -65,12 +68,15 @@ export const previousSession = query(
   limit 1`,
 );
 
-export const sessionDiff = query(z.object({ kind: z.string(), count: z.int() }), (q: { sessionId: string }) => sql`
+export const sessionDiff = query(
+  z.object({ kind: z.string(), count: z.int() }),
+  (q: { sessionId: string }) => sql`
   select observation_type as kind, count(*)::int as count
   from brain_observations where session_id = ${q.sessionId}::uuid group by observation_type
   union all
   select 'episodes', count(*)::int from brain_episodes where session_id = ${q.sessionId}::uuid
-  order by kind`);
+  order by kind`,
+);
 
 export const currentSession = query(
   z.object({
@@ -115,12 +121,18 @@ export const sessionList = query(
   limit ${q.limit}::int offset ${q.offset}::int`,
 );
 
-export const sessionCount = query(z.object({ count: z.int() }), (q: { scope: Scope }) => sql`
-  select count(*)::int as count from brain_sessions as s where ${inScope("s", q.scope)}`);
+export const sessionCount = query(
+  z.object({ count: z.int() }),
+  (q: { scope: Scope }) => sql`
+  select count(*)::int as count from brain_sessions as s where ${inScope("s", q.scope)}`,
+);
 
 /** Quarantined observations that wait for a person, in scope. */
-export const pendingReview = query(z.object({ count: z.int() }), (q: { scope: Scope }) => sql`
-  select count(*)::int as count from brain_observations as o where o.trust = 'quarantined' and ${inScope("o", q.scope)}`);
+export const pendingReview = query(
+  z.object({ count: z.int() }),
+  (q: { scope: Scope }) => sql`
+  select count(*)::int as count from brain_observations as o where o.trust = 'quarantined' and ${inScope("o", q.scope)}`,
+);
 
 /** Notices of other machines that nothing has answered yet. */
 export const openNotices = query(

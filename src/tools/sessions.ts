@@ -1,0 +1,139 @@
+import { z } from "zod";
+import { shownReminder } from "../services/reminders.ts";
+import { type EndResult, outcomes, type StartResult } from "../services/sessions.ts";
+import { type Answer, action, defineTool } from "./define.ts";
+import { allowSecret, choice, listOf, offset, text, uuid } from "./fields.ts";
+
+/** Longest session name, goal and summary, code points. */
+const NAME_CHARS = 200;
+const GOAL_CHARS = 1_000;
+const MOST_GOALS = 50;
+const SUMMARY_CHARS = 50_000;
+/** Sessions listed at once. */
+const PAGE = 20;
+
+export default defineTool({
+  name: "cuba_jornada",
+  group: "sessions",
+  profile: "lean",
+  title: "Working sessions",
+  describe:
+    "Working session with goals and outcome. start hands over what the last session left; project binds all that follows to that project. end with a summary reports what was written.",
+  hints: { readOnly: false, destructive: false, openWorld: false },
+  actions: {
+    start: action({
+      input: z.object({
+        name: text(0, NAME_CHARS, "start: what this session is about").default("unnamed"),
+        goals: listOf(text(1, GOAL_CHARS, "one goal"), 0, MOST_GOALS, "start: goals, one text each").default([]),
+        project: text(0, NAME_CHARS, "start: project by name, created on first use").optional(),
+        ...allowSecret,
+      }),
+      secretGate: ["name", "goals", "project"],
+      run: async (ctx, { name, goals, project }, { sessions }) => {
+        const wanted = project?.trim() === "" ? undefined : project?.trim();
+        return started(await sessions.start(ctx, { name: name.trim() === "" ? "unnamed" : name, goals, project: wanted }));
+      },
+    }),
+    end: action({
+      input: z.object({
+        outcome: choice(outcomes, "end: how it went").default("success"),
+        summary: text(0, SUMMARY_CHARS, "end: what the next session should know").default(""),
+        session_id: uuid("end: an open session of this client that is not the current one").optional(),
+        ...allowSecret,
+      }),
+      secretGate: ["summary"],
+      run: async (ctx, { outcome, summary, session_id }, { sessions }) =>
+        ended(await sessions.end(ctx, { outcome, summary, sessionId: session_id?.toLowerCase() })),
+    }),
+    list: action({
+      input: z.object({ offset: offset.optional() }),
+      run: async (ctx, args, { sessions }) => {
+        const start = args.offset ?? 0;
+        const { rows, total } = await sessions.list(ctx, { limit: PAGE, offset: start });
+        const next = start + rows.length;
+        return {
+          action: "list",
+          sessions: rows.map((row) => ({
+            id: row.id,
+            name: row.name,
+            outcome: row.outcome,
+            summary: row.summary,
+            project_name: row.projectName,
+            started_at: row.startedAt,
+            ended_at: row.endedAt,
+          })),
+          count: rows.length,
+          ...(next < total ? { truncated: true, total, next: { offset: next } } : {}),
+        };
+      },
+    }),
+    current: action({
+      input: z.object({}),
+      run: async (ctx, _args, { sessions }) => {
+        const session = await sessions.current(ctx);
+        if (session === undefined) return { action: "current", session: null, compaction_hint: false, last_snapshot: null };
+        return {
+          action: "current",
+          session: {
+            id: session.id,
+            name: session.name,
+            goals: session.goals,
+            started_at: session.startedAt,
+            obs_count_in_session: session.observations,
+          },
+          compaction_hint: session.compactionHint,
+          last_snapshot: session.snapshot === undefined ? null : { id: session.snapshot.id, created_at: session.snapshot.createdAt },
+        };
+      },
+    }),
+  },
+});
+
+function started(result: StartResult): Answer {
+  if (result.kind === "unbound")
+    return {
+      action: "started",
+      bound: false,
+      session: null,
+      warning:
+        "This client declared no identity, so a session could not be found again and none was opened. Send the header Mcp-Client-Id (one value for each workspace), then start again.",
+    };
+  const { previous, reminders, notices } = result;
+  return {
+    action: "started",
+    session: {
+      id: result.id,
+      session_name: result.name,
+      goals: result.goals,
+      started_at: result.startedAt,
+      project_id: result.project?.id ?? null,
+      project_name: result.project?.name ?? null,
+    },
+    replaced_previous: result.replacedPrevious,
+    ...(previous === undefined ? {} : { previous_session: previous }),
+    ...(reminders.length === 0 ? {} : { triggered_reminders: reminders.map(shownReminder) }),
+    ...(notices.length === 0
+      ? {}
+      : {
+          peer_notices: notices.map((n) => ({ id: n.id, from: n.from, summary: n.summary, manifest_hash: n.manifestHash, at: n.at })),
+          peer_notices_note: "other machines have news; a notice closes itself when the bundle it announces is imported",
+        }),
+    ...(result.pendingReview === 0
+      ? {}
+      : {
+          observations_pending_review: result.pendingReview,
+          observations_pending_review_note: "withheld from search until reviewed: cuba_eco action=pending, then action=promote",
+        }),
+  };
+}
+
+function ended(result: EndResult): Answer {
+  switch (result.kind) {
+    case "none":
+      return { action: "ended", updated: false, reason: "this client has no open session" };
+    case "already-closed":
+      return { action: "ended", updated: false, reason: "the session had been closed elsewhere; this client has none now" };
+    case "ended":
+      return { action: "ended", outcome: result.outcome, updated: true, session_diff: result.diff };
+  }
+}
