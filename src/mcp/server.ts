@@ -1,5 +1,5 @@
 /** The protocol: one connection a client, `handle(message)` → answer. Knows JSON-RPC and tools, no transport and no SQL. */
-import type { CallContext, Sampling } from "../kernel/context.ts";
+import type { CallContext, Progress, Sampling } from "../kernel/context.ts";
 import { type Deadline, deadlineIn, signalUntil } from "../kernel/deadline.ts";
 import { cancelled, causeChain, MemoryError, present, protocolFault, rpcCode, timedOut } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
@@ -13,6 +13,15 @@ import type { Connection, McpServer, OutgoingMessage, PeerInfo } from "./connect
 import type { Dispatcher, ToolOutcome } from "./dispatch.ts";
 import { answer, type Envelope, fault, faultOf, malformed, negotiate, type RequestId, readEnvelope, readsStructured } from "./protocol.ts";
 
+/**
+ * What the owner of the database does for commands of ours and no tool offers (`owner/…`). Served to the `cli` transport alone, and
+ * without the time limit of a tool call: a command waits as long as its person does.
+ */
+export type OwnerMethod = (
+  params: Readonly<Record<string, unknown>>,
+  call: { readonly signal: AbortSignal; readonly progress: Progress; readonly log: Logger },
+) => Promise<unknown>;
+
 export interface McpServerParts {
   readonly tools: readonly Tool[];
   readonly dispatcher: Dispatcher;
@@ -22,6 +31,7 @@ export interface McpServerParts {
   readonly handlerTimeoutMs: number;
   /** Listing profile where the connection names none. */
   readonly profile: string | undefined;
+  readonly ownerMethods: ReadonlyMap<string, OwnerMethod>;
 }
 
 const instructions =
@@ -125,6 +135,21 @@ export function createMcpServer(parts: McpServerParts): McpServer {
       }
     };
 
+    /** Runs a method of the owner, if this is one and the caller may ask it. */
+    const callOwner = async (id: RequestId | undefined, method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const run = peer.transport === "cli" && peer.principal.kind === "owner" ? parts.ownerMethods.get(method) : undefined;
+      if (run === undefined) throw protocolFault(rpcCode.method, `Unknown method '${method}'.`);
+      const abort = new AbortController();
+      const key = id === undefined ? undefined : inFlightKey(owner(), id);
+      if (key !== undefined) running.set(key, abort);
+      try {
+        const progress = requests.progress(asRecord(params._meta).progressToken);
+        return await run(params, { signal: abort.signal, progress, log: log.with({ method }) });
+      } finally {
+        if (key !== undefined) running.delete(key);
+      }
+    };
+
     const request = async (id: RequestId | undefined, method: string, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
       switch (method) {
         case "initialize":
@@ -136,7 +161,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
         case "tools/call":
           return await callTool(id, params);
         default:
-          throw protocolFault(rpcCode.method, `Unknown method '${method}'.`);
+          return await callOwner(id, method, params);
       }
     };
 

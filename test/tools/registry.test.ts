@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test";
+import { listed } from "../../src/tools/profiles.ts";
+import { tools } from "../../src/tools/registry.ts";
+import type { JsonSchema } from "../../src/tools/schema.ts";
+
+/** Keys of the schema dialect that every client we know of accepts. */
+const dialect = new Set([
+  "type",
+  "description",
+  "enum",
+  "default",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "format",
+  "items",
+  "properties",
+  "required",
+]);
+
+function faults(schema: JsonSchema, path: string, depth: number): string[] {
+  const found = Object.keys(schema).flatMap((key) => (dialect.has(key) ? [] : [`${path}: ${key}`]));
+  if (typeof schema.type !== "string") found.push(`${path}: no type`);
+  if (depth > 5) found.push(`${path}: deeper than 5`);
+  if (schema.format !== undefined && !["uuid", "date-time"].includes(schema.format)) found.push(`${path}: format ${schema.format}`);
+  if (schema.enum?.some((value) => typeof value !== "string" || value === "")) found.push(`${path}: enum`);
+  if (schema.type === "array" && schema.items === undefined) found.push(`${path}: no items`);
+  if (schema.items !== undefined) found.push(...faults(schema.items, `${path}[]`, depth + 1));
+  for (const [name, property] of Object.entries(schema.properties ?? {})) found.push(...faults(property, `${path}.${name}`, depth + 1));
+  return found;
+}
+
+describe("the catalogue", () => {
+  test("names each tool once, in a form that every client takes, also behind a plugin's prefix", () => {
+    const names = tools.map((tool) => tool.name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) {
+      expect(name).toMatch(/^cuba_[a-z_]+$/);
+      expect(`mcp__plugin_memory-industry_memory-industry__${name}`.length).toBeLessThanOrEqual(64);
+      expect("memory-industry".length + name.length).toBeLessThanOrEqual(60);
+    }
+  });
+
+  test("ends with the meta tools in full and lean, and has none of them in the profiles between", () => {
+    for (const profile of ["full", "lean", "typo", undefined]) {
+      expect(
+        listed(tools, profile)
+          .map((tool) => tool.name)
+          .slice(-2),
+      ).toEqual(["cuba_tools", "cuba_call"]);
+    }
+    for (const profile of ["agent", "standard"]) expect(listed(tools, profile).some((tool) => tool.profile === "meta")).toBe(false);
+    expect(listed(tools, "typo")).toEqual(listed(tools, "full"));
+  });
+
+  for (const tool of tools) {
+    test(`${tool.name} publishes a schema of the common dialect with a description for each parameter`, () => {
+      expect(tool.inputSchema.type).toBe("object");
+      expect(faults(tool.inputSchema, tool.name, 0)).toEqual([]);
+      for (const [name, property] of Object.entries(tool.inputSchema.properties))
+        expect([name, property.description ?? ""]).not.toEqual([name, ""]);
+    });
+    test(`${tool.name} declares and describes the switch of each gate it has`, () => {
+      const gated = Object.values(tool.actions).some((action) => action.secretGate.length > 0 && "allow_secret" in action.input.shape);
+      if (gated) expect(tool.inputSchema.properties.allow_secret?.description).toContain("verbatim, in clear");
+    });
+  }
+});
