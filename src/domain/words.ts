@@ -22,7 +22,8 @@ export interface Word {
 
 /** Scripts that are written without spaces, with the marks that belong to them (`々`, `ー`). */
 const DENSE = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}ー々〆]";
-const SPACED = `[[\\p{L}\\p{M}\\p{N}]--${DENSE}]`;
+/** A letter or digit of the other scripts with the marks on it; a mark alone (the rest of an emoji) begins no word. */
+const SPACED = `(?:[[\\p{L}\\p{Nd}]--${DENSE}]\\p{M}*)`;
 /** What may stand between two pieces of one identifier; a full stop, hyphen, slash … followed by a blank ends the token. */
 const JOINT = "(?:['’._\\-\\/\\\\@]|::)";
 /** `10,000` is one number; the comma joins nothing else. */
@@ -31,7 +32,10 @@ const THOUSANDS = "\\d{1,3}(?:,\\d{3})+(?![\\d.,]*\\d)";
 const SIGN = "(?:\\+\\+|#)";
 
 const tokenPattern = (letter: string) => `${THOUSANDS}|${letter}+(?:${SIGN}(?!${letter})|(?:${JOINT}${letter}+)*)`;
-const hasDense = new RegExp(DENSE, "v");
+const densePattern = new RegExp(DENSE, "v");
+/** True where the text holds a character of a script written without spaces. */
+export const hasDenseScript = (text: string): boolean => densePattern.test(text);
+
 const asciiToken = new RegExp(tokenPattern("[a-zA-Z0-9]"), "g");
 const spacedToken = new RegExp(tokenPattern(SPACED), "gv");
 const anyToken = new RegExp(`(${DENSE}+)|${tokenPattern(SPACED)}`, "gv");
@@ -54,13 +58,29 @@ function digitValue(code: number): number {
 export function tokensOf(text: string): Token[] {
   if (isAscii.test(text)) return Array.from(text.match(asciiToken) ?? [], (token) => ({ text: token, isDense: false }));
   const plain = withAsciiDigits(text.normalize("NFKC"));
-  if (!hasDense.test(plain)) return Array.from(plain.match(spacedToken) ?? [], (token) => ({ text: token, isDense: false }));
+  if (!hasDenseScript(plain)) return Array.from(plain.match(spacedToken) ?? [], (token) => ({ text: token, isDense: false }));
   const tokens: Token[] = [];
   for (const [token, dense] of plain.matchAll(anyToken)) {
     if (dense === undefined) tokens.push({ text: token, isDense: false });
-    else for (const { segment } of segmenter.segment(dense)) tokens.push({ text: segment, isDense: true });
+    else for (const { segment } of segmenter.segment(dense)) pushSegment(tokens, segment);
   }
   return tokens;
+}
+
+const notAlphanumeric = /[^\p{Alphabetic}\p{N}]+/u;
+
+/** Maximal runs of letters and digits, case kept; text without spaces is cut into its words. The rule of density, entropy and overlap. */
+export function alphanumericWords(text: string): string[] {
+  const runs = text.split(notAlphanumeric).filter((run) => run !== "");
+  return hasDenseScript(text) ? runs.flatMap((run) => (hasDenseScript(run) ? tokensOf(run).map((token) => token.text) : [run])) : runs;
+}
+
+/** Repetition and abbreviation signs of Thai, and marks without their letter: the database's parser cuts a word there. */
+const NOT_OF_A_WORD = /^\p{M}+|[ฯๆ]/gu;
+
+function pushSegment(tokens: Token[], segment: string): void {
+  const text = segment.replace(NOT_OF_A_WORD, "");
+  if (text !== "") tokens.push({ text, isDense: true });
 }
 
 /** A whole longer than this is no name that anybody types; a single word is cut to it, so that no lexeme exceeds what the database takes. */
