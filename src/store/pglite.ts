@@ -36,6 +36,7 @@ export interface EmbeddedOptions {
   readonly assets: EngineAssets;
   /** Label of this machine, stored as `origin_node`. */
   readonly nodeName: string;
+  readonly log?: Stamping["log"];
   /** Vectors up to which search scans exactly; a test lowers it. */
   readonly exactLimit?: number;
   /** Makes the directory where it is missing: only the template script and tests do. */
@@ -61,7 +62,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
     exactVectorLimit: options.exactLimit ?? EXACT_LIMIT,
     serverVersion: Number(rows[0]?.version),
   };
-  return embedded(engine, connection, traits, { role: APP_ROLE, nodeName: options.nodeName });
+  return embedded(engine, connection, traits, { role: APP_ROLE, nodeName: options.nodeName, log: options.log });
 }
 
 function embedded(engine: Engine, connection: Connection, traits: Traits, stamping: Stamping): EmbeddedDatabase {

@@ -3,6 +3,8 @@ import type { SQL } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type { CallScope } from "../kernel/context.ts";
 import { cancelled, MemoryError, timedOut } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { oneLine } from "../kernel/text.ts";
 import type { Connection } from "./connection.ts";
 import { isConnectionFault, isRetryable, translate } from "./failures.ts";
 import type { Query, Tx, TxLimits } from "./port.ts";
@@ -22,7 +24,14 @@ export interface Stamping {
   readonly role: string | undefined;
   /** Label of this machine, the default of `origin_node`. Set per transaction: on PGlite all callers share one session. */
   readonly nodeName: string;
+  /** Where slow statements go. */
+  readonly log?: Pick<Logger, "warn"> | undefined;
 }
+
+/** A statement that takes longer is logged, milliseconds. */
+const SLOW_MS = 1_000;
+/** How much of a slow statement's text the log shows: enough to find it. It holds no values, those are parameters. */
+const SHOWN_STATEMENT_CHARS = 160;
 
 /** `app.current_project`: a uuid, nothing, or `*` (`data-model.md` §6.2). */
 const scopeStamp = (scope: CallScope["scope"]): string => (scope.kind === "project" ? scope.id : scope.kind === "none" ? "" : "*");
@@ -54,12 +63,14 @@ export function abortError(signal: AbortSignal): MemoryError {
 class StatementTx implements Tx {
   readonly #connection: Connection;
   readonly #signal: AbortSignal;
+  readonly #log: Stamping["log"];
   readonly #depth: number;
   #open = true;
 
-  constructor(connection: Connection, signal: AbortSignal, depth = 0) {
+  constructor(connection: Connection, signal: AbortSignal, log: Stamping["log"], depth = 0) {
     this.#connection = connection;
     this.#signal = signal;
+    this.#log = log;
     this.#depth = depth;
   }
 
@@ -71,11 +82,15 @@ class StatementTx implements Tx {
     if (!this.#open) throw new Error("a statement was sent after its transaction had ended");
     if (this.#signal.aborted) throw abortError(this.#signal);
     const { text, params } = compile(statement);
+    const startedAt = performance.now();
     try {
       return await this.#connection.query(text, params);
     } catch (error) {
       if (this.#signal.aborted) throw abortError(this.#signal);
       throw translate(error);
+    } finally {
+      const ms = performance.now() - startedAt;
+      if (ms > SLOW_MS) this.#log?.warn("slow statement", { ms: Math.round(ms), statement: oneLine(text, SHOWN_STATEMENT_CHARS) });
     }
   }
 
@@ -97,7 +112,7 @@ class StatementTx implements Tx {
   async savepoint<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (!this.#open) throw new Error("a savepoint was opened after its transaction had ended");
     const name = `s${this.#depth + 1}`;
-    const inner = new StatementTx(this.#connection, this.#signal, this.#depth + 1);
+    const inner = new StatementTx(this.#connection, this.#signal, this.#log, this.#depth + 1);
     await this.#connection.script(`savepoint ${name}`);
     try {
       const result = await work(inner);
@@ -124,7 +139,7 @@ export async function runTransaction<T>(
   limits: TxLimits,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const tx = new StatementTx(connection, ctx.signal);
+  const tx = new StatementTx(connection, ctx.signal, stamping.log);
   const first = stamp(ctx, stamping, limits);
   let committing = false;
   try {

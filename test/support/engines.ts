@@ -3,18 +3,20 @@
  * PGlite: a clone of a directory that is initialised and migrated once per schema and machine. PostgreSQL: a database per test file, cloned
  * from a template, where `MEMORY_INDUSTRY_TEST_PG` holds an admin URL.
  */
-import { afterAll, beforeAll, describe } from "bun:test";
+import { afterAll, beforeAll, describe, test } from "bun:test";
 import { constants, existsSync } from "node:fs";
 import { cp, mkdtemp, rename, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import type { CallScope } from "../../src/kernel/context.ts";
-import type { OwnerAccess } from "../../src/store/connection.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import type { Connection, OwnerAccess } from "../../src/store/connection.ts";
 import { type EngineAssets, installedAssets } from "../../src/store/embedded/assets.ts";
 import { digestOf, migrate } from "../../src/store/migrate.ts";
 import { grants, migrations } from "../../src/store/migrations.ts";
 import { openEmbedded } from "../../src/store/pglite.ts";
 import type { Database } from "../../src/store/port.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
 
 export type EngineName = "pglite" | "postgres";
 
@@ -76,21 +78,33 @@ export async function cloneDirectory(): Promise<string> {
   return directory;
 }
 
-/** What a reset empties: everything of ours but the ledger. The caller is a superuser, hence the audit override. */
+/**
+ * What a reset empties: everything of ours but the ledger. The caller is a superuser, hence the audit override. Deleting few rows without
+ * triggers takes milliseconds; TRUNCATE of every table makes new files for each and takes a second.
+ */
 const resetScript = `
   begin;
   select set_config('app.audit_override', 'on', true);
-  do $$ begin
-    execute (select 'truncate ' || string_agg(format('%I', relname), ', ') || ' restart identity cascade'
-             from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'brain_migrations');
+  set local session_replication_role = replica;
+  do $$ declare victim name; begin
+    for victim in select relname from pg_class
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'brain_migrations' loop
+      execute format('delete from %I', victim);
+    end loop;
+    for victim in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S' loop
+      execute format('alter sequence %I restart', victim);
+    end loop;
   end $$;
+  set local session_replication_role = origin;
   insert into brain_source_trust (source) values ('agent'), ('error_detection'), ('user'), ('consolidation'), ('inference');
   insert into brain_node_identity (label) values ('test');
   commit;`;
 
 const asTestDatabase = (engine: EngineName, db: Database & OwnerAccess, dispose: () => Promise<void>): TestDatabase => ({
   engine,
-  traits: db.traits,
+  get traits() {
+    return db.traits;
+  },
   read: (ctx, work) => db.read(ctx, work),
   write: (ctx, work, limits) => db.write(ctx, work, limits),
   tryLock: (key) => db.tryLock(key),
@@ -110,17 +124,64 @@ export async function openTestDatabase(options: { readonly exactLimit?: number }
   return asTestDatabase("pglite", db, () => rm(directory, { recursive: true, force: true }));
 }
 
-const openers: readonly { readonly name: EngineName; readonly open: (() => Promise<TestDatabase>) | undefined }[] = [
+/** Admin URL of a server for the second half of the tests. */
+const adminUrl = process.env.MEMORY_INDUSTRY_TEST_PG;
+
+/** `url` with another database name. */
+function onDatabase(url: string, database: string): string {
+  const parsed = new URL(url);
+  parsed.pathname = `/${database}`;
+  return parsed.href;
+}
+
+const asAdmin = async <T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> => {
+  const admin = openPostgres({ url, nodeName: "test" });
+  try {
+    return await admin.asOwner(work);
+  } finally {
+    await admin[Symbol.asyncDispose]();
+  }
+};
+
+/** Any number that nothing else on a test server locks. */
+const TEMPLATE_LOCK = "5150";
+
+/** The migrated template database of this schema; made once a server, under a lock, and renamed when it is whole. */
+async function templateDatabase(url: string): Promise<string> {
+  const ready = `mi_template_${schemaDigest}`;
+  await asAdmin(url, async (admin) => {
+    await admin.query("select pg_advisory_lock($1::bigint)", [TEMPLATE_LOCK]);
+    const { rows } = await admin.query("select 1 as found from pg_database where datname = $1::text", [ready]);
+    if (rows.length > 0) return;
+    const making = `mi_making_${newId().replaceAll("-", "")}`;
+    await admin.script(`create database ${making}`);
+    await asAdmin(onDatabase(url, making), (connection) => migrate(connection, migrations, grants));
+    await admin.script(`alter database ${making} rename to ${ready}`);
+  });
+  return ready;
+}
+
+/** A migrated, empty database of its own on the test server, as `cuba_app`; dispose it. */
+export async function openTestServerDatabase(url: string): Promise<TestDatabase> {
+  const template = await templateDatabase(url);
+  const name = `mi_test_${newId().replaceAll("-", "")}`;
+  await asAdmin(url, (admin) => admin.script(`create database ${name} template ${template}`));
+  const db = openPostgres({ url: onDatabase(url, name), role: "cuba_app", nodeName: "test" });
+  return asTestDatabase("postgres", db, () => asAdmin(url, (admin) => admin.script(`drop database ${name} with (force)`)));
+}
+
+const openers: readonly { readonly name: EngineName; readonly open: () => Promise<TestDatabase> }[] = [
   { name: "pglite", open: () => openTestDatabase() },
+  ...(adminUrl === undefined || adminUrl === "" ? [] : [{ name: "postgres" as const, open: () => openTestServerDatabase(adminUrl) }]),
 ];
 
 /** Longest time an engine may need to be ready in `beforeAll`, milliseconds: the first clone of a schema runs initdb. */
 const OPEN_TIMEOUT_MS = 60_000;
 
-/** Runs the same tests on every engine that is there, one database a call. */
+/** Runs the same tests on every engine that is there, one database a call. Without a server its half shows as one skipped line. */
 export function eachEngine(name: string, tests: (engine: TestEngine) => void): void {
+  if (openers.length === 1) test.skip(`${name} (postgres): MEMORY_INDUSTRY_TEST_PG names no server`, () => {});
   for (const { name: engineName, open } of openers) {
-    if (open === undefined) continue;
     describe(`${name} (${engineName})`, () => {
       let db: TestDatabase | undefined;
       beforeAll(async () => {

@@ -1,0 +1,127 @@
+import { beforeEach, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import { query } from "../../src/store/codecs.ts";
+import { eachEngine, testScope } from "../support/engines.ts";
+import { processOver } from "../support/services.ts";
+
+eachEngine("projects", (engine) => {
+  beforeEach(() => engine.db.reset());
+  const everything = testScope({ scope: { kind: "everything" } });
+  const rows = (statement: ReturnType<typeof sql>) =>
+    engine.db.read(everything, (tx) => tx.all(query(z.record(z.string(), z.unknown()), () => statement)({})));
+  const run = (statement: ReturnType<typeof sql>) => engine.db.write(everything, (tx) => tx.run(statement));
+  /** An entity with observations, in a project by name or in none. */
+  const remember = (project: string | null, entity: string, ...contents: string[]) =>
+    run(sql`
+      with e as (
+        insert into brain_entities (name, project_id) values (${entity}::text, (select id from brain_projects where name = ${project}::text))
+        returning id, project_id)
+      insert into brain_observations (entity_id, content, project_id)
+      select e.id, c, e.project_id from e, unnest(${`{${contents.map((c) => `"${c}"`).join(",")}}`}::text[]) as c`);
+
+  test("switching binds the open session and all that follows", async () => {
+    const of = processOver(engine.db);
+    const window = of.client({ project: "a" });
+    const started = await of.sessions.start(await window.context(), { name: "s", goals: [], project: undefined });
+    const switched = await of.projects.switchTo(await window.context(), "b");
+    expect(switched).toMatchObject({ project: { name: "b" }, created: true, session: started.kind === "started" ? started.id : "" });
+    expect(await of.projects.current(await window.context())).toMatchObject({ name: "b", source: "session" });
+    expect(await rows(sql`select p.name from brain_sessions s join brain_projects p on p.id = s.project_id`)).toEqual([{ name: "b" }]);
+  });
+
+  test("switching without a session binds the client, and names projects that differ in separators alone", async () => {
+    const of = processOver(engine.db);
+    const window = of.client();
+    await of.projects.switchTo(await window.context(), "My-App");
+    const typo = await of.projects.switchTo(await window.context(), "my app");
+    expect(typo).toMatchObject({ created: true, similarNames: ["My-App"], session: undefined, unbound: false });
+    expect(await of.projects.current(await window.context())).toMatchObject({ name: "my app", source: "switch" });
+  });
+
+  test("renaming onto a taken name is refused and points to merge; an unknown one is not an error", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    await of.projects.switchTo(context, "a");
+    await of.projects.switchTo(context, "b");
+    expect(of.projects.rename(context, "a", "b")).rejects.toThrow("cuba_proyecto action=merge name=a to=b");
+    expect(await of.projects.rename(context, "nobody", "x")).toBe(false);
+    expect(await of.projects.rename(context, "a", "c")).toBe(true);
+  });
+
+  test("stats of an unknown project say that it does not exist; without any project there is nothing to count", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    expect(of.projects.stats(context, "nobody")).rejects.toThrow("Project 'nobody' not found");
+    expect(await of.projects.stats(context, undefined)).toBeUndefined();
+  });
+
+  test("merging a project with itself is refused, also when the names differ in case, and it still exists", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    await of.projects.switchTo(context, "a");
+    expect(of.projects.merge(context, "a", "A", true)).rejects.toThrow("nothing to merge");
+    expect((await of.projects.list(context, { limit: 10, offset: 0 })).total).toBe(1);
+  });
+
+  test("merging folds entities of one name, keeps every observation and relation, and takes bound clients along", async () => {
+    const of = processOver(engine.db);
+    const window = of.client();
+    await of.projects.switchTo(await window.context(), "b");
+    await of.projects.switchTo(await window.context(), "a");
+    await remember("a", "Postgres", "from a", "more from a");
+    await remember("a", "Redis", "cache");
+    await remember("b", "Postgres", "from b");
+    await run(sql`
+      insert into brain_relations (from_entity, to_entity, relation_type, project_id)
+      select f.id, t.id, 'uses', f.project_id from brain_entities f join brain_entities t on t.project_id = f.project_id
+      where f.name = 'Postgres' and t.name = 'Redis'`);
+    const plan = await of.projects.merge(await window.context(), "a", "b", false);
+    expect(plan).toMatchObject({ kind: "plan", folded: 1, rows: { brain_entities: 2, brain_observations: 3, brain_relations: 1 } });
+    expect((await rows(sql`select count(*)::int as n from brain_projects`))[0]).toEqual({ n: 2 });
+    const merged = await of.projects.merge(await window.context(), "a", "b", true);
+    expect(merged).toMatchObject({ kind: "merged", folded: 1 });
+    expect(
+      await rows(sql`
+        select e.name, count(o.id)::int as n from brain_entities e join brain_observations o on o.entity_id = e.id and o.project_id = e.project_id
+        group by e.name order by e.name`),
+    ).toEqual([
+      { name: "Postgres", n: 3 },
+      { name: "Redis", n: 1 },
+    ]);
+    expect(
+      await rows(
+        sql`select f.name as f, t.name as t from brain_relations r join brain_entities f on f.id = r.from_entity join brain_entities t on t.id = r.to_entity`,
+      ),
+    ).toEqual([{ f: "Postgres", t: "Redis" }]);
+    expect(await of.projects.current(await window.context())).toMatchObject({ name: "b" });
+  });
+
+  test("backfill is a plan that creates nothing, moves with confirm, and finds nothing the second time", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    await remember(null, "Orphan", "nobody's", "note");
+    const plan = await of.projects.backfill(context, "home", false);
+    expect(plan).toEqual({
+      kind: "plan",
+      project: { id: null, name: "home" },
+      rows: { brain_entities: 1, brain_observations: 2 },
+      folded: 0,
+    });
+    expect((await of.projects.list(context, { limit: 10, offset: 0 })).total).toBe(0);
+    expect(await of.projects.backfill(context, "home", true)).toMatchObject({
+      kind: "assigned",
+      rows: { brain_entities: 1, brain_observations: 2 },
+    });
+    expect(await of.projects.backfill(context, "home", true)).toMatchObject({ kind: "assigned", rows: {} });
+  });
+
+  test("the catalogue names every table that a merge must move", async () => {
+    const listed = await rows(sql`
+      select table_name::text as name from information_schema.columns
+      where table_schema = 'public' and column_name = 'project_id' order by 1`);
+    const { tablesOfProjects } = await import("../../src/store/queries/projects.ts");
+    const found = (await engine.db.read(everything, (tx) => tx.all(tablesOfProjects({})))).map((row) => row.table);
+    expect(listed.map((row) => row.name).filter((table) => !found.includes(String(table)))).toEqual([]);
+  });
+});
