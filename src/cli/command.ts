@@ -36,6 +36,10 @@ export interface Installation {
   readonly workingDirectory: string;
   /** Each answers its directory, or throws an error that says why there is none and how to set it. */
   readonly undoDir: () => string;
+  readonly configDir: () => string;
+  /** Variables that are set here and that a client's process needs too, under the name they are set with. */
+  readonly clientVariables: readonly { readonly name: string; readonly value: string; readonly isPath: boolean }[];
+  readonly hasHttpToken: boolean;
   /** Listen address of `serve`. A variable that holds something unreadable is named. */
   readonly httpAddress: {
     readonly value: SocketAddress;
@@ -55,6 +59,8 @@ export interface ServeOptions {
 export interface CommandContext {
   readonly host: CliHost;
   readonly out: Output;
+  /** Every command there is. */
+  readonly commands: readonly Command[];
   /** Opened once, closed (and drained) by `run.ts` whatever happens. */
   readonly gateway: (options?: GatewayOptions) => Promise<Gateway>;
 }

@@ -2,5 +2,6 @@
 import type { Command } from "./command.ts";
 import save from "./commands/save.ts";
 import search from "./commands/search.ts";
+import setup from "./commands/setup.ts";
 
-export const commands: readonly Command[] = [search, save];
+export const commands: readonly Command[] = [search, save, setup];

@@ -30,7 +30,7 @@ export async function runCli(argv: readonly string[], host: CliHost, commands: r
     return 2;
   }
   if (asksForHelp(raw)) return say(host, await commandHelp(command));
-  return await start(command, raw, host);
+  return await start(command, raw, host, commands);
 }
 
 function say(host: CliHost, text: string): number {
@@ -39,11 +39,12 @@ function say(host: CliHost, text: string): number {
 }
 
 /** Runs the command and closes what it opened, on success and on failure: queued embeddings are drained before the exit. */
-async function start(command: Command, raw: readonly string[], host: CliHost): Promise<number> {
+async function start(command: Command, raw: readonly string[], host: CliHost, commands: readonly Command[]): Promise<number> {
   const opened: Gateway[] = [];
   const context: CommandContext = {
     host,
     out: createOutput(host),
+    commands,
     gateway: async (options = { project: undefined }) => {
       if (command.needs !== "database") throw new Error(`command ${command.name} declares that it needs no database`);
       const [known] = opened;
