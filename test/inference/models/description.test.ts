@@ -25,7 +25,7 @@ test("a directory without a description is a legacy cache, not a fault", async (
 test("a damaged description names the field and the command that repairs it", async () => {
   const { description } = await writeTinyModel(directory);
   await writeFile(join(directory, "memory-industry.json"), "{ not json");
-  expect(readDescription(directory)).rejects.toThrow("is not JSON");
+  await expect(readDescription(directory)).rejects.toThrow("is not JSON");
   expect(() => parseDescription(JSON.stringify({ ...description, pooling: "max" }))).toThrow(/pooling: .*memory-industry models embed/);
   expect(() => parseDescription(JSON.stringify({ ...description, golden: { text: "x", role: "query", vector: [1] } }))).toThrow(
     "golden.vector must have `dimensions` numbers",

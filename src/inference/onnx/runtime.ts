@@ -1,0 +1,19 @@
+/** The one file that imports `onnxruntime-node`: only a worker loads it, and in the compiled program a build plugin replaces its native binding. */
+import type { InferenceSession } from "onnxruntime-node";
+
+export type { InferenceSession };
+
+/**
+ * Where the compiled program finds its native library: the build's replacement of `onnxruntime-node/dist/binding.js` reads this global when it is first
+ * required, extracts the embedded `.node` file and runtime library there (once) and opens them. From source the package finds its own files and the value
+ * is not read.
+ */
+export const RUNTIME_DIRECTORY = Symbol.for("memory-industry.onnxruntime.directory");
+
+export type Runtime = typeof import("onnxruntime-node");
+
+/** @param directory `<cache>/onnxruntime/<version>`; needed in the compiled program only. */
+export async function loadRuntime(directory: string | undefined): Promise<Runtime> {
+  if (directory !== undefined) Reflect.set(globalThis, RUNTIME_DIRECTORY, directory);
+  return await import("onnxruntime-node");
+}

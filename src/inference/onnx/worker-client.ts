@@ -1,0 +1,68 @@
+/** One embedding worker, seen from the main thread: a request, its answer, and the worker's death as an error instead of silence. */
+import { workerEntry } from "./entry.ts";
+import type { FromWorker, ToWorker } from "./messages.ts";
+
+/** The worker ended by itself: an uncaught error, an exit, a missing file. */
+export class WorkerDied extends Error {}
+
+export interface WorkerClient {
+  /**
+   * One request at a time; the caller waits for the answer before the next.
+   * @throws Error with the worker's reason where it could not do it; {@link WorkerDied} where it is gone.
+   */
+  ask(message: ToWorker): Promise<Exclude<FromWorker, { kind: "failed" }>>;
+  /** Ends the thread; a native call under way is abandoned. Returns when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** A small heap (`smol`) is collected more often: the worker holds the model outside it. */
+export const spawnWorker = (): Worker => new Worker(workerEntry(), { smol: true, name: "embedding" });
+
+export function createWorkerClient(spawn: () => Worker): WorkerClient {
+  const worker = spawn();
+  let waiting: { readonly resolve: (message: FromWorker) => void; readonly reject: (error: Error) => void } | undefined;
+  let dead: string | undefined;
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+
+  const die = (reason: string) => {
+    dead ??= reason;
+    waiting?.reject(new WorkerDied(dead));
+    waiting = undefined;
+  };
+  worker.addEventListener("message", ({ data }: MessageEvent<FromWorker>) => {
+    const answered = waiting;
+    waiting = undefined;
+    answered?.resolve(data);
+  });
+  worker.addEventListener("error", (event) => die(event.message));
+  worker.addEventListener("close", (event) => {
+    die(`the embedding worker ended with code ${"code" in event ? String(event.code) : "unknown"}`);
+    close();
+  });
+  // A process with nothing else to do may end; whoever waits for an answer keeps it alive.
+  worker.unref();
+
+  return {
+    async ask(message) {
+      if (dead !== undefined) throw new WorkerDied(dead);
+      const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
+      waiting = { resolve, reject };
+      worker.ref();
+      worker.postMessage(message);
+      try {
+        const answer = await promise;
+        if (answer.kind === "failed") throw new Error(answer.reason);
+        return answer;
+      } finally {
+        worker.unref();
+      }
+    },
+    async stop() {
+      if (dead === undefined) {
+        worker.ref();
+        worker.terminate();
+      }
+      await closed;
+    },
+  };
+}
