@@ -212,7 +212,8 @@ async function applyFile(connection: Connection, migration: Migration): Promise<
 export async function migrate(connection: Connection, migrations: readonly Migration[], grants: string): Promise<MigrationReport> {
   try {
     const warnings = await checkServer(connection);
-    await connection.script(`set lock_timeout = '${LOCK_TIMEOUT}'`);
+    // A migration of a large table may take longer than any call; the wait for the lock may not.
+    await connection.script(`set statement_timeout = 0; set lock_timeout = '${LOCK_TIMEOUT}'`);
     await connection.query("select pg_advisory_lock($1::bigint)", [MIGRATE_LOCK]);
     try {
       await connection.script(`create table if not exists brain_migrations (
@@ -230,7 +231,7 @@ export async function migrate(connection: Connection, migrations: readonly Migra
       return { applied, warnings };
     } finally {
       await connection.query("select pg_advisory_unlock($1::bigint)", [MIGRATE_LOCK]);
-      await connection.script("reset lock_timeout");
+      await connection.script("reset lock_timeout; reset statement_timeout");
     }
   } catch (error) {
     throw translate(error);

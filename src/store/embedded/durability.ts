@@ -59,17 +59,23 @@ export function createWalSync(root: string): WalSync {
   let broken: unknown;
   let volume = 0;
 
+  /** The engine renames a segment that a checkpoint made needless, and asks for a sync under its old name first. */
+  const gone = (error: unknown): undefined => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  };
+
   const startGroup = async () => {
     const upTo = asked;
     inFlight = [...dirty];
     dirty.clear();
     try {
       for (const segment of inFlight) {
-        const file = await fs.promises.open(path.join(root, segment), "r+");
+        const file = await fs.promises.open(path.join(root, segment), "r+").catch(gone);
         try {
-          await file.datasync();
+          await file?.datasync();
         } finally {
-          await file.close();
+          await file?.close();
         }
       }
       done = Math.max(done, upTo);
@@ -84,6 +90,7 @@ export function createWalSync(root: string): WalSync {
   /** The log before the page: everything that is asked for, here and now. */
   const syncNow = () => {
     for (const segment of new Set([...inFlight, ...dirty])) {
+      if (!fs.existsSync(path.join(root, segment))) continue;
       const descriptor = fs.openSync(path.join(root, segment), "r+");
       try {
         fs.fdatasyncSync(descriptor);

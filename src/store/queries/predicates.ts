@@ -1,17 +1,45 @@
-/** Conditions that many statements share; each exists once. */
+/**
+ * The filters that every search and list shares; they exist once. Each is a condition on a table alias, ready to stand after `where … and`.
+ * The scope stands in the statement although row security repeats it: the planner needs it, and an owner connection skips the policies.
+ */
 import { type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../kernel/context.ts";
 
+const always = sql`true`;
+const column = (alias: string, name: string): SQL => sql`${sql.identifier(alias)}.${sql.identifier(name)}`;
+
 /**
- * Rows a call may see: with an active project its own rows, with `includeUnscoped` also those of no project; else all.
- * Row security repeats it; it stands here because the planner needs it, and because an owner's connection skips row security.
+ * Rows of the caller's scope. With an active project unscoped rows are hidden unless `includeUnscoped`; without one there is no filter
+ * (`data-model.md` §6.2: the handler is stricter than the policy).
  */
 export function inScope(alias: string, scope: Scope, options: { readonly includeUnscoped?: boolean } = {}): SQL {
-  if (scope.kind !== "project") return sql`true`;
-  const column = sql.raw(`${alias}.project_id`);
-  return options.includeUnscoped === true ? sql`(${column} = ${scope.id}::uuid or ${column} is null)` : sql`${column} = ${scope.id}::uuid`;
+  if (scope.kind !== "project") return always;
+  const own = sql`${column(alias, "project_id")} = ${scope.id}::uuid`;
+  return options.includeUnscoped ? sql`(${own} or ${column(alias, "project_id")} is null)` : own;
 }
 
-/** Rows of exactly one project, or of none where the scope names none: how names are unique. */
-export const sameProject = (alias: string, projectId: string | null): SQL =>
-  sql`${sql.raw(`${alias}.project_id`)} is not distinct from ${projectId}::uuid`;
+/** Exactly the scope's own rows: the project's, or the unscoped ones without a project. For keys that are unique per project. */
+export const ofScope = (alias: string, scope: Scope): SQL =>
+  sql`${column(alias, "project_id")} is not distinct from ${scope.kind === "project" ? scope.id : null}::uuid`;
+
+/** Both bounds inclusive, RFC 3339 texts; an absent bound does not filter. */
+export interface TimeWindow {
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+}
+
+/** Rows created within the window; `name` is the column, `created_at` unless another is meant. */
+export function inWindow(alias: string, window: TimeWindow, name = "created_at"): SQL {
+  const at = column(alias, name);
+  const bounds: SQL[] = [];
+  if (window.after !== undefined) bounds.push(sql`${at} >= ${window.after}::timestamptz`);
+  if (window.before !== undefined) bounds.push(sql`${at} <= ${window.before}::timestamptz`);
+  return bounds.length === 0 ? always : sql.join(bounds, sql` and `);
+}
+
+/** Observations that search may return: trusted and not superseded. Written as the partial indexes are, so that they serve. */
+export const isServed = (alias: string): SQL =>
+  sql`${column(alias, "trust")} = 'trusted' and ${column(alias, "observation_type")} <> 'superseded'`;
+
+/** The same for episodes and errors, which are never superseded. */
+export const isTrusted = (alias: string): SQL => sql`${column(alias, "trust")} = 'trusted'`;
