@@ -11,7 +11,7 @@ import { arrayLiteral, toWire, vectorLiteral, type WireValue } from "./wire.ts";
  * A statement with the schema that decodes each of its rows. Inside the template every `${value}` becomes a parameter: cast it, give lists
  * to {@link uuidArray} and its sisters, JSON to {@link json}.
  */
-export function query<Row>(schema: z.ZodType<Row>, build: () => SQL): () => Query<Row>;
+export function query<Row>(schema: z.ZodType<Row>, build: () => SQL): (input?: unknown) => Query<Row>;
 export function query<Input, Row>(schema: z.ZodType<Row>, build: (input: Input) => SQL): (input: Input) => Query<Row>;
 export function query<Input, Row>(schema: z.ZodType<Row>, build: (input: Input) => SQL): (input: Input) => Query<Row> {
   return (input) => ({ schema, statement: build(input) });
