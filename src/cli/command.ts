@@ -1,4 +1,5 @@
 /** What a command is: one file each, one list (`registry.ts`). A command file imports nothing heavy; what is heavy is imported inside `run`. */
+import type { Finding } from "../doctor/check.ts";
 import type { SocketAddress } from "../kernel/kinds.ts";
 import type { Args, Values } from "./arguments.ts";
 import type { Gateway } from "./gateway.ts";
@@ -19,6 +20,8 @@ export interface CliHost {
   readonly program: readonly [string, ...string[]];
   /** Opens the road to the memories. */
   readonly openGateway: (options: GatewayOptions) => Promise<Gateway>;
+  /** All findings of `doctor`: the owner's (asked for, or found here where there is none) and this process's. Migrates nothing. */
+  readonly diagnose: (options: { readonly deep: boolean }) => Promise<readonly Finding[]>;
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
 }

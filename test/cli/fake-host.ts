@@ -1,9 +1,11 @@
 /** A host for command tests: collects output, answers tool calls from a script. Our own code stays real. */
-import { mkdtempSync } from "node:fs";
+import { afterAll } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CliHost, Installation } from "../../src/cli/command.ts";
 import { createGateway } from "../../src/cli/gateway.ts";
+import type { Finding } from "../../src/doctor/check.ts";
 
 export interface Sent {
   readonly method: string;
@@ -26,7 +28,13 @@ export interface Script {
   readonly stdin?: string;
   readonly signal?: AbortSignal;
   readonly failToOpen?: Error;
+  readonly findings?: readonly Finding[];
 }
+
+const homes: string[] = [];
+afterAll(() => {
+  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
+});
 
 /** The tool result that holds `value`. */
 export const toolResult = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
@@ -38,6 +46,7 @@ export function fakeHost(script: Script = {}): FakeHost {
   const sent: Sent[] = [];
   const life: string[] = [];
   const home = mkdtempSync(join(tmpdir(), "mi-cli-"));
+  homes.push(home);
   return {
     version: "1.2.3",
     stdout: (text) => {
@@ -78,6 +87,7 @@ export function fakeHost(script: Script = {}): FakeHost {
         },
       });
     },
+    diagnose: async () => script.findings ?? [],
     serve: async () => {
       life.push("serve");
     },

@@ -1,0 +1,119 @@
+/** What a check is: one file each, one array (`registry.ts`). A check reads and judges; it repairs nothing, migrates nothing, downloads nothing. */
+import type { Embedder } from "../inference/port.ts";
+import type { CallScope } from "../kernel/context.ts";
+import type { Database } from "../store/port.ts";
+
+export type Status = "ok" | "warn" | "fail";
+
+export interface Verdict {
+  readonly status: Status;
+  /** What is the case, one line. */
+  readonly detail: string;
+  /** What to do about it. */
+  readonly hint?: string;
+}
+
+export interface Finding extends Verdict {
+  readonly name: string;
+}
+
+export const ok = (detail: string): Verdict => ({ status: "ok", detail });
+export const warn = (detail: string, hint?: string): Verdict => ({ status: "warn", detail, ...(hint === undefined ? {} : { hint }) });
+export const fail = (detail: string, hint?: string): Verdict => ({ status: "fail", detail, ...(hint === undefined ? {} : { hint }) });
+
+/** State of one migration file, as the runner tells it. */
+export interface MigrationFact {
+  readonly name: string;
+  readonly state: "applied" | "pending" | "edited" | "dirty" | "unknown";
+}
+
+/** What the owner of the database knows: the daemon, or a process that found none. */
+export interface OwnerFacts {
+  readonly mode: { readonly name: string; readonly description: string };
+  /** Where the memories are, without a password. */
+  readonly place: string;
+  readonly isEmbedded: boolean;
+  /** Names and texts of variables that could not be used as they are. */
+  readonly configurationWarnings: readonly string[];
+  readonly machine: { readonly totalMb: number; readonly availableMb: number; readonly cores: number };
+  readonly auditKey: { readonly isSet: boolean };
+  /** The server identifies callers as principals. */
+  readonly identifiesCallers: boolean;
+  readonly embedder: Embedder;
+  /** Proof that the model still gives the vectors it gave; undefined where it has no golden vector. Loads the model. */
+  readonly goldenCosine: ((signal: AbortSignal) => Promise<number>) | undefined;
+  /** Undefined where it could not be opened; `reason` says why. */
+  readonly database:
+    | { readonly db: Database; readonly migrations: () => Promise<readonly MigrationFact[]> }
+    | { readonly db: undefined; readonly reason: string };
+  /** Tables of the shipped schema. */
+  readonly tables: readonly string[];
+  /** Load the models and compare their golden vectors. */
+  readonly deep: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The part of the facts that a check of the open database sees. */
+export interface DatabaseFacts extends OwnerFacts {
+  readonly db: Database;
+  readonly migrations: () => Promise<readonly MigrationFact[]>;
+  /** Sees every project. */
+  readonly scope: CallScope;
+}
+
+/** A process of ours that runs. */
+export interface OurProcess {
+  readonly pid: number;
+  readonly program: string;
+  /** It runs an image that has been replaced or deleted since. */
+  readonly isStale: boolean;
+}
+
+/** Who owns the data directory, as an outsider sees it. */
+export type OwnerState =
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "answers";
+      readonly pid: number;
+      readonly version: string;
+      readonly how: "auto" | "serve";
+      readonly address: string | undefined;
+    }
+  /** It holds the lock and does not answer: stopped, starting or overloaded. */
+  | { readonly kind: "silent"; readonly pid: number | undefined; readonly version: string | undefined }
+  /** A record of a process that is gone; the next starter takes over. */
+  | { readonly kind: "dead"; readonly pid: number };
+
+/** What the asking process sees from outside. */
+export interface OutsideFacts {
+  readonly version: string;
+  readonly httpAddress: string;
+  /** Asks the address: nobody, one of ours, or another program. */
+  readonly probePort: () => Promise<"free" | "ours" | "taken">;
+  readonly owner: OwnerState;
+  readonly dataDirectory: string;
+  readonly processes: () => Promise<readonly OurProcess[] | undefined>;
+  /** Files that hold a secret and can be read by others. */
+  readonly exposedFiles: () => Promise<readonly string[]>;
+}
+
+interface Named {
+  readonly name: string;
+}
+export interface OutsideCheck extends Named {
+  readonly where: "outside";
+  readonly run: (facts: OutsideFacts) => Promise<Verdict>;
+}
+export interface OwnerCheck extends Named {
+  readonly where: "owner";
+  readonly run: (facts: OwnerFacts) => Promise<Verdict>;
+}
+export interface DatabaseCheck extends Named {
+  readonly where: "database";
+  readonly run: (facts: DatabaseFacts) => Promise<Verdict>;
+}
+export type Check = OutsideCheck | OwnerCheck | DatabaseCheck;
+
+export const outsideCheck = (name: string, run: OutsideCheck["run"]): OutsideCheck => ({ name, where: "outside", run });
+export const ownerCheck = (name: string, run: OwnerCheck["run"]): OwnerCheck => ({ name, where: "owner", run });
+export const databaseCheck = (name: string, run: DatabaseCheck["run"]): DatabaseCheck => ({ name, where: "database", run });

@@ -1,0 +1,23 @@
+import { fail, ok, ownerCheck, warn } from "../check.ts";
+
+/** Below it the model gives other vectors than when it was packed: wrong pooling is 0.85, a lost prefix 0.97. */
+const LEAST_COSINE = 0.999;
+
+export default ownerCheck("onnx_model", async ({ embedder, goldenCosine, deep, signal }) => {
+  const state = embedder.status();
+  switch (state.state) {
+    case "missing":
+      return warn(state.reason, "memory-industry models embed");
+    case "failed":
+      return fail(`${state.model} does not load: ${state.reason}`, "memory-industry models embed");
+    default: {
+      const detail = `${state.model}, ${embedder.dimensions} dimensions, ${state.state === "ready" ? "loaded" : "on disk, not loaded yet"}`;
+      // Comparing loads the model: only when it is loaded anyway, or when asked to.
+      if (goldenCosine === undefined || (!deep && state.state !== "ready")) return ok(detail);
+      const cosine = await goldenCosine(signal);
+      return cosine >= LEAST_COSINE
+        ? ok(`${detail}, golden vector matches`)
+        : fail(`${detail}, but its golden vector is off (cosine ${cosine.toFixed(4)})`, "memory-industry models embed");
+    }
+  }
+});

@@ -1,0 +1,55 @@
+/** Every check, in the order of the report. */
+import type { Check } from "./check.ts";
+import artifacts from "./checks/artifacts.ts";
+import auditChain from "./checks/audit-chain.ts";
+import binaryFreshness from "./checks/binary-freshness.ts";
+import bitemporal from "./checks/bitemporal.ts";
+import configuration from "./checks/configuration.ts";
+import connection from "./checks/connection.ts";
+import corpus from "./checks/corpus.ts";
+import databaseUrl from "./checks/database-url.ts";
+import decayAnchor from "./checks/decay-anchor.ts";
+import embeddingCoverage from "./checks/embedding-coverage.ts";
+import embeddingDim from "./checks/embedding-dim.ts";
+import extensions from "./checks/extensions.ts";
+import graphConnectivity from "./checks/graph-connectivity.ts";
+import httpPort from "./checks/http-port.ts";
+import locale from "./checks/locale.ts";
+import machine from "./checks/machine.ts";
+import migrations from "./checks/migrations.ts";
+import mode from "./checks/mode.ts";
+import onnxModel from "./checks/onnx-model.ts";
+import orTsquery from "./checks/or-tsquery.ts";
+import owner from "./checks/owner.ts";
+import rbac from "./checks/rbac.ts";
+import runtimeRole from "./checks/runtime-role.ts";
+import schema from "./checks/schema.ts";
+import secretFiles from "./checks/secret-files.ts";
+
+export const checks: readonly Check[] = [
+  mode,
+  databaseUrl,
+  configuration,
+  owner,
+  httpPort,
+  machine,
+  connection,
+  extensions,
+  locale,
+  migrations,
+  schema,
+  orTsquery,
+  onnxModel,
+  embeddingDim,
+  embeddingCoverage,
+  bitemporal,
+  decayAnchor,
+  artifacts,
+  runtimeRole,
+  auditChain,
+  rbac,
+  corpus,
+  graphConnectivity,
+  secretFiles,
+  binaryFreshness,
+];
