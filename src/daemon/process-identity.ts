@@ -13,12 +13,14 @@ export interface ProcessIdentity {
 /** Position of `starttime` (field 22) after the command name, which may itself hold blanks and brackets. proc(5). */
 const START_TIME_AFTER_NAME = 19;
 
-/** When the process began; undefined where there is no such process. */
+/** When the process began; undefined where there is no such process, or it has ended. */
 export function processStart(pid: number): string | undefined {
   if (process.platform === "linux") {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_TIME_AFTER_NAME] ?? "";
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      // A zombie has ended and only waits to be asked for its exit code.
+      return fields[0] === "Z" || fields[0] === "X" ? undefined : (fields[START_TIME_AFTER_NAME] ?? "");
     } catch {
       return undefined;
     }

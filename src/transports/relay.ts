@@ -77,6 +77,7 @@ export function createRelay(options: RelayOptions): Relay {
   let initialized: string | undefined;
   const replays = new Set<string>();
   let greeted = false;
+  let finished = false;
   let local: Promise<unknown> = Promise.resolve();
   let idle: (() => void) | undefined;
   let looking: ReturnType<typeof setInterval> | undefined;
@@ -186,6 +187,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
   const onClosed = (of: DaemonLink, bye: Bye | undefined) => {
     if (link === of) link = undefined;
+    if (finished) return;
     if (bye === undefined) log.warn("the daemon was lost", { pid: of.welcome.pid });
     servers.forget(of, handshake?.answered === true);
     for (const request of all()) {
@@ -276,6 +278,7 @@ export function createRelay(options: RelayOptions): Relay {
       await local;
       const overdue = all();
       for (const request of overdue) answerLost(request);
+      finished = true;
       if (overdue.length > 0) link?.abort();
       else await link?.finish(2 * options.handlerTimeoutMs);
     },

@@ -16,9 +16,16 @@ export interface SmallServer extends McpServer {
 
 const text = (words: string, isError = false) => ({ content: [{ type: "text", text: words }], ...(isError ? { isError } : {}) });
 
-export function createSmallServer(): SmallServer {
+export interface SmallServerOptions {
+  readonly notes?: readonly string[];
+  readonly version?: string;
+  /** Called before a `note` is answered. */
+  readonly onNote?: (text: string) => void;
+}
+
+export function createSmallServer(options: SmallServerOptions = {}): SmallServer {
   const peers: PeerInfo[] = [];
-  const notes: string[] = [];
+  const notes: string[] = [...(options.notes ?? [])];
   const handled: string[] = [];
   let waiting: (() => void)[] = [];
   let open = 0;
@@ -28,11 +35,19 @@ export function createSmallServer(): SmallServer {
     if (name === "echo") return text(JSON.stringify(args));
     if (name === "whoami") return text(JSON.stringify(peer));
     if (name === "note") {
+      options.onNote?.(String(args.text));
       notes.push(String(args.text));
       return text("kept");
     }
     if (name === "notes") return text(JSON.stringify(notes));
     if (name === "fail") return text("refused: nothing was written", true);
+    if (name === "methods") return text(JSON.stringify(handled));
+    if (name === "version") return text(options.version ?? "");
+    if (name === "slow") {
+      await Bun.sleep(Number(args.ms));
+      return text("slept");
+    }
+    if (name === "pid") return text(String(process.pid));
     if (name === "large") return text("x".repeat(Number(args.chars)));
     if (name === "hold") {
       await new Promise<void>((resolve) => {
@@ -60,7 +75,8 @@ export function createSmallServer(): SmallServer {
     connect(peer, send) {
       peers.push(peer);
       open++;
-      return conversation(peer, send, call, () => open--);
+      const seen = (method: string) => void (method === "tools/call" || handled.push(method));
+      return conversation(peer, send, call, seen, () => open--);
     },
   };
 }
@@ -74,7 +90,13 @@ type Call = (
   gone: AbortSignal,
 ) => Promise<object | undefined>;
 
-function conversation(peer: PeerInfo, send: ((message: OutgoingMessage) => void) | undefined, call: Call, closed: () => void): Connection {
+function conversation(
+  peer: PeerInfo,
+  send: ((message: OutgoingMessage) => void) | undefined,
+  call: Call,
+  seen: (method: string) => void,
+  closed: () => void,
+): Connection {
   const gone = new AbortController();
   const asked = new Map<unknown, (result: unknown) => void>();
   let greeted = false;
@@ -98,6 +120,7 @@ function conversation(peer: PeerInfo, send: ((message: OutgoingMessage) => void)
     if (envelope.kind === "notification") return undefined;
     greeted = true;
     const { id, method, params } = envelope;
+    seen(method);
     if (method === "initialize") {
       return answer(id, {
         protocolVersion: negotiate(params.protocolVersion),

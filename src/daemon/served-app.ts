@@ -1,0 +1,20 @@
+/** What a daemon needs of the composed product; `app/` makes it. */
+import type { McpServer } from "../mcp/connection.ts";
+
+/** State of the parts (`cli-daemon.md` §4.7). Reading it loads nothing and never throws. */
+export interface HealthFacts {
+  readonly status: "ok" | "starting" | "degraded";
+  readonly version: string;
+  readonly database: "up" | "unreachable";
+  readonly ready: boolean;
+  readonly models: Readonly<Record<string, { readonly state: string; readonly reason?: string | undefined }>>;
+}
+
+export interface ServedApp {
+  readonly mcp: McpServer;
+  health(): Promise<HealthFacts>;
+  /** Waits for queued embeddings, at most `limitMs`; answers how many did not finish. */
+  drain(limitMs: number): Promise<number>;
+  /** Stops timers, closes models and database. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,58 @@
+/**
+ * A daemon of the tests: the real one around a small application that keeps notes in a file, synced before each answer.
+ * Arguments: data directory, then `key=value`: version, idle (ms), fail (text), delay (ms before it is composed), mark (a file that each start appends to).
+ */
+import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { daemonPaths } from "../../../src/daemon/paths.ts";
+import { runDaemon } from "../../../src/daemon/run.ts";
+import { unavailable } from "../../../src/kernel/errors.ts";
+import { createLogger } from "../../../src/kernel/logger.ts";
+import { createSmallServer } from "../../transports/small-server.ts";
+
+const [dataDir = "", ...pairs] = process.argv.slice(2);
+const given = new Map(pairs.map((pair): [string, string] => [pair.split("=")[0] ?? "", pair.slice(pair.indexOf("=") + 1)]));
+const stop = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
+
+const write = (line: string) => void process.stderr.write(`${line}\n`);
+const paths = daemonPaths({ dataDir, temporaryDir: "/tmp", platform: process.platform, uid: process.getuid?.() });
+const idle = given.get("idle");
+
+process.exitCode = await runDaemon({
+  paths,
+  version: given.get("version") ?? "1.0.0",
+  command: [process.execPath, import.meta.path, ...process.argv.slice(2)],
+  door: "auto",
+  settings: {},
+  idleShutdownMs: idle === undefined ? undefined : Number(idle),
+  stop: stop.signal,
+  stderr: write,
+  log: createLogger({ level: "debug", write }),
+  async compose() {
+    const mark = given.get("mark");
+    if (mark !== undefined) appendFileSync(mark, `${process.pid}\n`);
+    await Bun.sleep(Number(given.get("delay") ?? 0));
+    const failure = given.get("fail");
+    if (failure !== undefined) throw unavailable(failure);
+    const notes = join(dataDir, "notes");
+    const file = openSync(notes, "a+", 0o600);
+    const before = readFileSync(notes, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+    const mcp = createSmallServer({
+      notes: before,
+      version: given.get("version") ?? "1.0.0",
+      onNote(text) {
+        writeSync(file, `${text}\n`);
+        fsyncSync(file);
+      },
+    });
+    return {
+      mcp,
+      health: async () => ({ status: "ok", version: "1.0.0", database: "up", ready: true, models: {} }),
+      drain: async () => 0,
+      close: async () => closeSync(file),
+    };
+  },
+});
