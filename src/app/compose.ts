@@ -1,0 +1,165 @@
+/** The composition root: configuration in, the running product out. Calls every constructor; nobody else does. */
+import { availableParallelism, freemem } from "node:os";
+import { nodeName as nodeNameOf } from "../config/environment.ts";
+import type { Config } from "../config/load.ts";
+import { createEmbedder } from "../inference/embedder.ts";
+import { locateEmbeddingModel } from "../inference/models/locate.ts";
+import type { Embedder } from "../inference/port.ts";
+import { causeChain } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { VERSION } from "../kernel/version.ts";
+import { createDispatcher } from "../mcp/dispatch.ts";
+import { createMcpServer } from "../mcp/server.ts";
+import { createIdentity } from "../services/identity/identity.ts";
+import { createClientRegistry } from "../services/identity/registry.ts";
+import { inspectWorkspace } from "../services/identity/workspace.ts";
+import { createProjects } from "../services/projects.ts";
+import { createReminders } from "../services/reminders.ts";
+import { createSessions } from "../services/sessions.ts";
+import { createStatus } from "../services/status.ts";
+import { createTelemetry } from "../services/telemetry.ts";
+import type { Database } from "../store/port.ts";
+import { nodeIdentity } from "../store/queries/status.ts";
+import { tools } from "../tools/registry.ts";
+import type { Services } from "../tools/services.ts";
+import type { App } from "./app.ts";
+import type { Assets } from "./assets.ts";
+import { openDatabase } from "./bootstrap.ts";
+import { requireMatchingWidth } from "./width-check.ts";
+
+export interface ComposeOptions {
+  readonly config: Config;
+  readonly assets: Assets;
+  readonly log: Logger;
+  /** True where this process opens the HTTP port. */
+  readonly servesHttp: boolean;
+}
+
+/** How often idle clients are forgotten, milliseconds. */
+const SWEEP_EVERY_MS = 3_600_000;
+const MEGABYTE = 1_048_576;
+
+/** Half the cores, 1 to 4: beyond four threads one text gets slower (`retrieval.md` §5.2). */
+const defaultThreads = () => Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
+
+/** The embedding model of this configuration; nothing is loaded yet. */
+function embedderOf({ config, assets, log }: ComposeOptions): Promise<Embedder> {
+  const { settings, paths } = config;
+  const explicit = <T>(setting: { readonly value: T; readonly layer: string }) => (setting.layer === "default" ? undefined : setting.value);
+  const { cacheRoot, legacyCacheRoot } = paths;
+  return createEmbedder({
+    find: () =>
+      locateEmbeddingModel({
+        explicitPath: settings.ONNX_MODEL_PATH.value,
+        cacheRoot,
+        legacyCacheRoot,
+        overrides: {
+          name: explicit(settings.EMBED_MODEL),
+          dimensions: explicit(settings.EMBEDDING_DIM),
+          pooling: explicit(settings.POOLING),
+          queryPrefix: explicit(settings.QUERY_PREFIX),
+          passagePrefix: explicit(settings.PASSAGE_PREFIX),
+        },
+      }),
+    threads: settings.EMBED_INTRA_THREADS.value ?? defaultThreads(),
+    runtimeDirectory: cacheRoot === undefined ? undefined : assets.runtimeDirectory(cacheRoot),
+    derivedDirectory: cacheRoot,
+    log,
+  });
+}
+
+/**
+ * Composes the product over the database of this configuration.
+ * @throws MemoryError where starting makes no sense (`openDatabase`, width mismatch); what was opened is closed again.
+ */
+export async function compose(options: ComposeOptions): Promise<App> {
+  const { config, log } = options;
+  for (const { message } of config.warnings) log.warn(message);
+  const nodeName = nodeNameOf(config);
+  const embedder = await embedderOf(options);
+  const db = await openDatabase({ config, assets: options.assets, nodeName, log });
+  try {
+    await requireMatchingWidth(db, embedder).catch((error: unknown) => {
+      // A database that is away is no width mismatch: the check is made again with the next start.
+      if (error instanceof Error && "reason" in error && error.reason === "width_mismatch") throw error;
+      log.warn("vector widths could not be checked", { cause: causeChain(error) });
+    });
+    return assemble(options, db, embedder, nodeName);
+  } catch (error) {
+    await embedder.close();
+    await db[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function assemble({ config, log, servesHttp }: ComposeOptions, db: Database, embedder: Embedder, nodeName: string): App {
+  const { settings, paths } = config;
+  const filterOn = settings.PROJECT_FILTER.value;
+  const registry = createClientRegistry(Date.now);
+  const identity = createIdentity({ db, registry, inspect: inspectWorkspace, log, nodeName, home: paths.home, filterOn });
+  const telemetry = createTelemetry({ db, log, now: () => new Date() });
+  const reminders = createReminders({ db });
+  const services: Services = {
+    telemetry,
+    sessions: createSessions({ db, registry, identity, reminders }),
+    projects: createProjects({ db, registry, identity, filterOn }),
+    status: createStatus({ db, identity, embedder, servesHttp, availableMemoryMb: () => Math.round(freemem() / MEGABYTE) }),
+    catalogue: () => tools,
+  };
+  const dispatcher = createDispatcher({ tools, services, now: () => performance.now() });
+  const mcp = createMcpServer({
+    tools,
+    dispatcher,
+    identity,
+    log,
+    handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
+    profile: settings.TOOL_PROFILE.value,
+    ownerMethods: new Map(),
+  });
+  const sweep = setInterval(() => registry.sweep(), SWEEP_EVERY_MS);
+  sweep.unref();
+
+  const isReachable = async () => {
+    const scope = {
+      principal: { kind: "system", id: "health" } as const,
+      scope: { kind: "everything" } as const,
+      signal: new AbortController().signal,
+    };
+    return await db
+      .read(scope, (tx) => tx.first(nodeIdentity({})))
+      .then(
+        () => true,
+        () => false,
+      );
+  };
+
+  let closing: Promise<void> | undefined;
+  return {
+    mcp,
+    async health() {
+      const up = await isReachable();
+      const model = embedder.status();
+      const failed = model.state === "failed";
+      return {
+        status: up && !failed ? "ok" : "degraded",
+        version: VERSION,
+        database: up ? "up" : "unreachable",
+        ready: up,
+        models: { embedder: { state: model.state, ...("reason" in model ? { reason: model.reason } : {}) } },
+      };
+    },
+    drain: async (limitMs) => {
+      await Promise.race([telemetry.settled(), Bun.sleep(limitMs)]);
+      return 0;
+    },
+    close() {
+      closing ??= (async () => {
+        clearInterval(sweep);
+        await telemetry.settled();
+        await embedder.close();
+        await db[Symbol.asyncDispose]();
+      })();
+      return closing;
+    },
+  };
+}
