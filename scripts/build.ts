@@ -4,11 +4,11 @@
  *   --entry=FILE --outfile=FILE   another program with the same files inside (tests)
  * Nothing but the npm registry is asked: the Bun of another platform comes from its npm package, with the digest of bun.lock.
  */
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { devDependencies } from "../package.json" with { type: "json" };
-import { LAYOUT } from "../src/app/assets.ts";
+import { LAYOUT, openAssets, TEMPLATE_FILE } from "../src/app/assets.ts";
 import { lockedIntegrity, npmPackage } from "./npm-package.ts";
 import { root } from "./run.ts";
 import { hostTarget, type Target, targets } from "./targets.ts";
@@ -24,12 +24,14 @@ const ENGINE_FILES = [
 const workers = () => [...new Bun.Glob("src/**/worker.ts").scanSync({ cwd: root })].map((file) => join(root, file)).sort();
 
 /** Lays the files out as src/app/assets.ts expects them. */
-function stage(folder: string, target: Target): void {
+function stage(folder: string, target: Target, template: Uint8Array): void {
   const put = (part: string, file: string) => {
     mkdirSync(join(folder, part), { recursive: true });
     copyFileSync(file, join(folder, part, basename(file)));
   };
   for (const file of ENGINE_FILES) put(LAYOUT.engine, join(root, "node_modules", file));
+  mkdirSync(join(folder, LAYOUT.template), { recursive: true });
+  writeFileSync(join(folder, LAYOUT.template, TEMPLATE_FILE), template);
   const runtime =
     target.runtimeFrom === undefined
       ? join(root, "node_modules", "onnxruntime-node")
@@ -80,7 +82,7 @@ export async function build(target: Target, entry: string, outfile: string): Pro
   const work = mkdtempSync(join(root, ".cache", "build-"));
   try {
     const assets = join(work, "assets");
-    stage(assets, target);
+    stage(assets, target, await openAssets(undefined).template());
     const host = hostTarget();
     const executablePath =
       target.name === host?.name

@@ -2,15 +2,19 @@
  * The files that the program carries, handed out in one place: from `node_modules` when it runs from source, from inside itself when it is compiled
  * (`scripts/build.ts` lays them out as {@link LAYOUT} says). The layers below receive them as values and never ask where they come from.
  */
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
 import { embeddedFolder, writeOnce } from "../kernel/embedded.ts";
+import { unavailable } from "../kernel/errors.ts";
 import { type EngineAssets, installedAssets } from "../store/embedded/assets.ts";
+import { digestOf } from "../store/migrate.ts";
+import { grants, migrations } from "../store/migrations.ts";
 
 /** Folders below `assets/` of a compiled program. */
 export const LAYOUT = { engine: "pglite", runtime: "onnxruntime", template: "template" } as const;
 /** The archive below `LAYOUT.template`. */
-export const TEMPLATE_FILE = "database.tar.zst";
+export const TEMPLATE_FILE = "pgdata.tar.zst";
 
 const ENGINE_VERSION = `${dependencies["@electric-sql/pglite"]}-${dependencies["@electric-sql/pglite-pgvector"]}`;
 const RUNTIME_VERSION: string = dependencies["onnxruntime-node"];
@@ -20,22 +24,44 @@ export interface Assets {
   readonly compiled: boolean;
   /** PGlite, its WebAssembly compiled now. The extension archives must be real files: a compiled program writes them to `cacheRoot`, once. */
   engine(cacheRoot: string): Promise<EngineAssets>;
-  /** The pre-initialised data directory as an archive; undefined from source, where the first start runs initdb. */
-  readonly template: (() => Promise<Uint8Array>) | undefined;
+  /** The pre-initialised data directory as an archive (`scripts/template.ts`). From source it is made once a schema. */
+  readonly template: () => Promise<Uint8Array>;
   /** Where the ONNX runtime's native library is to be extracted; undefined from source, where the package finds its own. */
   runtimeDirectory(cacheRoot: string): string | undefined;
+}
+
+const read = async (file: string) => new Uint8Array(await Bun.file(file).arrayBuffer());
+
+/** The archive of this checkout's schema, kept in `.cache`; made by the script when the schema is new. */
+async function templateFromSource(): Promise<Uint8Array> {
+  const root = join(import.meta.dir, "..", "..");
+  const digest = new Bun.CryptoHasher("sha256").update([...migrations.map(digestOf), grants, ENGINE_VERSION].join("\n")).digest("hex");
+  const file = join(root, ".cache", `pgdata-${digest.slice(0, 16)}.tar.zst`);
+  if (!(await Bun.file(file).exists())) {
+    const making = `${file}.${process.pid}.part`;
+    const script = Bun.spawn({
+      cmd: [process.execPath, join(root, "scripts", "template.ts"), making],
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "inherit",
+    });
+    if ((await script.exited) !== 0)
+      throw unavailable("The template of the embedded database could not be made; scripts/template.ts says why.");
+    await rename(making, file);
+  }
+  return await read(file);
 }
 
 /** `folder` is where the files of a compiled program lie; undefined means that the program runs from source. */
 export function openAssets(folder: string | undefined = embeddedFolder()): Assets {
   if (folder === undefined) {
-    return { compiled: false, engine: () => installedAssets({ initdb: true }), template: undefined, runtimeDirectory: () => undefined };
+    return { compiled: false, engine: () => installedAssets(), template: templateFromSource, runtimeDirectory: () => undefined };
   }
   const part = (name: string) => join(folder, LAYOUT.engine, name);
   const real = (cacheRoot: string, name: string) => writeOnce(part(name), join(cacheRoot, LAYOUT.engine, ENGINE_VERSION, name));
   return {
     compiled: true,
-    template: async () => new Uint8Array(await Bun.file(join(folder, LAYOUT.template, TEMPLATE_FILE)).arrayBuffer()),
+    template: () => read(join(folder, LAYOUT.template, TEMPLATE_FILE)),
     async engine(cacheRoot) {
       return {
         engine: await WebAssembly.compile(await Bun.file(part("pglite.wasm")).arrayBuffer()),

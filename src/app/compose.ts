@@ -5,7 +5,6 @@ import type { Config } from "../config/load.ts";
 import { createEmbedder } from "../inference/embedder.ts";
 import { locateEmbeddingModel } from "../inference/models/locate.ts";
 import type { Embedder } from "../inference/port.ts";
-import { causeChain } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import { createDispatcher } from "../mcp/dispatch.ts";
@@ -19,13 +18,12 @@ import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
 import type { Database } from "../store/port.ts";
-import { nodeIdentity } from "../store/queries/status.ts";
+import { nodeIdentity } from "../store/queries/node.ts";
 import { tools } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
 import type { App } from "./app.ts";
 import type { Assets } from "./assets.ts";
 import { openDatabase } from "./bootstrap.ts";
-import { requireMatchingWidth } from "./width-check.ts";
 
 export interface ComposeOptions {
   readonly config: Config;
@@ -77,20 +75,17 @@ export async function compose(options: ComposeOptions): Promise<App> {
   for (const { message } of config.warnings) log.warn(message);
   const nodeName = nodeNameOf(config);
   const embedder = await embedderOf(options);
-  const db = await openDatabase({ config, assets: options.assets, nodeName, log });
   try {
-    await requireMatchingWidth(db, embedder).catch((error: unknown) => {
-      // A database that is away is no width mismatch: the check is made again with the next start.
-      if (error instanceof Error && "reason" in error && error.reason === "width_mismatch") throw error;
-      log.warn("vector widths could not be checked", { cause: causeChain(error) });
-    });
+    const db = await openDatabase({ config, assets: options.assets, nodeName, log, modelWidth: widthOf(embedder) });
     return assemble(options, db, embedder, nodeName);
   } catch (error) {
     await embedder.close();
-    await db[Symbol.asyncDispose]();
     throw error;
   }
 }
+
+/** Width of the installed model's vectors; undefined where there is none, and then the columns fit. */
+const widthOf = (embedder: Embedder): number | undefined => (embedder.status().state === "missing" ? undefined : embedder.dimensions);
 
 function assemble({ config, log, servesHttp }: ComposeOptions, db: Database, embedder: Embedder, nodeName: string): App {
   const { settings, paths } = config;
@@ -126,7 +121,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: Database, emb
       signal: new AbortController().signal,
     };
     return await db
-      .read(scope, (tx) => tx.first(nodeIdentity({})))
+      .read(scope, (tx) => tx.first(nodeIdentity()))
       .then(
         () => true,
         () => false,

@@ -5,7 +5,8 @@ import type { CallContext } from "../kernel/context.ts";
 import { causeChain } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import type { Database, Query } from "../store/port.ts";
-import { nodeIdentity, runtimeRole } from "../store/queries/status.ts";
+import { nodeIdentity } from "../store/queries/node.ts";
+import { runtimeRole } from "../store/queries/status.ts";
 import type { Identity } from "./identity/identity.ts";
 
 export interface Whoami {
@@ -63,7 +64,7 @@ export function createStatus({ db, identity, embedder, servesHttp, availableMemo
   };
   return {
     async whoami(ctx) {
-      const node = await ask(ctx, nodeIdentity({}));
+      const node = await ask(ctx, nodeIdentity());
       const role = await ask(ctx, runtimeRole({}));
       const project = identity.active(ctx.client, ctx.bound);
       const [label, session] = ctx.client.split("::");
@@ -73,7 +74,7 @@ export function createStatus({ db, identity, embedder, servesHttp, availableMemo
         protocolSession: session ?? null,
         sessionId: ctx.session?.id ?? null,
         rlsEnforced: role !== undefined && !role.superuser && !role.bypassesRls,
-        nodeId: node?.nodeId ?? null,
+        nodeId: node?.node_id ?? null,
         project: project === undefined ? null : { id: project.id, name: project.name },
         resources: resources(),
         endpoints: servesHttp ? endpoints : undefined,

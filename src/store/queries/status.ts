@@ -1,12 +1,6 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import { query, uuid } from "../codecs.ts";
-
-/** The row that identifies this database. */
-export const nodeIdentity = query(
-  z.object({ nodeId: uuid }),
-  (_q: object) => sql`select node_id as "nodeId" from brain_node_identity limit 1`,
-);
+import { query } from "../codecs.ts";
 
 /** The role that statements run as, and whether it skips row security. */
 export const runtimeRole = query(
