@@ -10,6 +10,7 @@ import type { Connection, OwnerAccess } from "./connection.ts";
 import type { EngineAssets } from "./embedded/assets.ts";
 import { type Engine, startEngine } from "./embedded/engine.ts";
 import { wireConnection } from "./embedded/wire-connection.ts";
+import { translate } from "./failures.ts";
 import type { Database, Traits, TxLimits } from "./port.ts";
 import { createTurns } from "./queue.ts";
 import { retrying, runTransaction, type Stamping } from "./transaction.ts";
@@ -133,7 +134,7 @@ function embedded(engine: Engine, connection: Connection, traits: Traits, stampi
         const before = engine.sync.asked;
         const done = await work(connection).catch(async (error: unknown) => {
           await connection.script("rollback"); // a warning where no transaction is open
-          throw error;
+          throw translate(error);
         });
         return { result: done, mark: engine.sync.asked === before ? 0 : engine.sync.asked };
       });

@@ -106,6 +106,8 @@ export function openPostgres(options: ServerOptions): ServerDatabase {
     });
     try {
       return await work(client);
+    } catch (error) {
+      throw translate(error);
     } finally {
       await client.close();
     }

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 /** The shared folder, or undefined where there is none: `MEMORY_INDUSTRY_SHARED`, else `../shared` beside the repository. */
 export function sharedDirectory(): string | undefined {
   const candidates = [
-    process.env["MEMORY_INDUSTRY_SHARED"],
+    process.env.MEMORY_INDUSTRY_SHARED,
     resolve(import.meta.dir, "../../../shared"),
     resolve(import.meta.dir, "../../../../shared"),
   ];
