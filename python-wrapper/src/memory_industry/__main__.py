@@ -1,0 +1,3 @@
+from memory_industry.shim import main
+
+main()

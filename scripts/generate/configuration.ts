@@ -1,0 +1,62 @@
+/** docs/configuration.md and docs/env.example from the table of variables. */
+import { describeVariable, type Group, groups, namesOf, type Variable, variableNames } from "../../src/config/variables.ts";
+import { type GeneratedFile, markdownNote, shellNote } from "./file.ts";
+
+const titles: Record<Group, string> = {
+  database: "Database and identity",
+  daemon: "Daemon",
+  models: "Models",
+  tools: "Tools and search",
+  process: "The process itself",
+};
+
+const entries = variableNames.map((key) => ({ names: namesOf(key), variable: describeVariable(key) }));
+const of = (group: Group) => entries.filter(({ variable }) => variable.group === group);
+
+const cell = (text: string) => text.replaceAll("|", "\\|");
+const standard = ({ default: value, unset }: Variable) =>
+  value === undefined ? `unset: ${unset}` : value === "" ? "empty" : `\`${value}\``;
+
+const notes = ({ secret, connection }: Variable) =>
+  [secret ? "Secret: shown as `set` or `missing` only." : "", connection ? "Belongs to one connection." : ""].filter(Boolean).join(" ");
+
+function table(group: Group): string {
+  const rows = of(group).map(({ names, variable }) => {
+    const [name, ...others] = names;
+    const also = others.length === 0 ? "" : `<br>also ${others.map((other) => `\`${other}\``).join(", ")}`;
+    const says = [`${variable.doc}.`, notes(variable)].filter(Boolean).join(" ");
+    return `| \`${name}\`${also} | ${cell(variable.is.expected)} | ${cell(standard(variable))} | ${cell(says)} |`;
+  });
+  return [`## ${titles[group]}`, "", "| variable | accepts | default | what it does |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+const guide = [
+  markdownNote,
+  "# Configuration",
+  "",
+  "Nothing has to be set. Every variable is read from the environment, then from the env files in the configuration directory; the first name that is set wins, and blank counts as unset.",
+  "A value that cannot be read is reported once, with what would be accepted, and the default stands. A variable marked as belonging to one connection may differ between editor windows;",
+  "all others are the daemon's, which takes them from whoever starts it.",
+  "",
+  groups.map(table).join("\n\n"),
+  "",
+].join("\n");
+
+const example = [
+  shellNote,
+  "# Every line is a comment: take away the # in front of what you want to change.",
+  ...groups.flatMap((group) => [
+    "",
+    `# --- ${titles[group]}`,
+    ...of(group).flatMap(({ names, variable }) => [
+      `# ${variable.doc}: ${variable.is.expected}`,
+      `#${names[0]}=${variable.secret ? "" : (variable.default ?? "")}`,
+    ]),
+  ]),
+  "",
+].join("\n");
+
+export const configuration = (): GeneratedFile[] => [
+  { path: "docs/configuration.md", content: guide },
+  { path: "docs/env.example", content: example },
+];

@@ -1,0 +1,63 @@
+/** docs/tools.md and the catalogue as clients see it, one golden file a profile. */
+
+import { listed, publicForm } from "../../src/tools/profiles.ts";
+import { tools } from "../../src/tools/registry.ts";
+import type { JsonSchema } from "../../src/tools/schema.ts";
+import { type GeneratedFile, markdownNote } from "./file.ts";
+
+const PROFILES = ["lean", "agent", "standard", "full"] as const;
+/** Rule of thumb for English and JSON; the figure is for comparing one state of the catalogue with the next. */
+const BYTES_PER_TOKEN = 4;
+
+const catalogue = (profile: string) => listed(tools, profile).map(publicForm);
+const bytesOf = (profile: string) => Buffer.byteLength(JSON.stringify({ tools: catalogue(profile) }));
+
+function parameters(schema: JsonSchema): string[] {
+  const properties: Readonly<Record<string, { readonly type?: unknown; readonly description?: unknown; readonly enum?: unknown }>> = Object(
+    Reflect.get(schema, "properties"),
+  );
+  return Object.entries(properties).map(([name, { type, description, enum: values }]) => {
+    const kind = Array.isArray(values) ? values.join(", ") : typeof type === "string" ? type : "";
+    return `| \`${name}\` | ${kind.replaceAll("|", "\\|")} | ${String(description ?? "").replaceAll("|", "\\|")} |`;
+  });
+}
+
+const guide = () =>
+  [
+    markdownNote,
+    "# Tools",
+    "",
+    `${tools.length} tools, all callable under every profile; the profile (\`MEMORY_INDUSTRY_TOOL_PROFILE\`) decides which are listed.`,
+    "",
+    "| profile | tools | bytes of `tools/list` | about tokens |",
+    "|---|---|---|---|",
+    ...PROFILES.map((profile) => {
+      const bytes = bytesOf(profile);
+      return `| ${profile} | ${catalogue(profile).length} | ${bytes} | ${Math.round(bytes / BYTES_PER_TOKEN)} |`;
+    }),
+    "",
+    ...catalogue("full").flatMap((tool) => [
+      `## ${tool.name}`,
+      "",
+      `**${tool.title}.** ${tool.description}`,
+      "",
+      "| parameter | kind | meaning |",
+      "|---|---|---|",
+      ...parameters(tool.inputSchema),
+      "",
+    ]),
+  ].join("\n");
+
+export const toolDocuments = (): GeneratedFile[] => [
+  { path: "docs/tools.md", content: guide() },
+  ...PROFILES.map((profile) => ({
+    path: `test/golden/tools-list.${profile}.json`,
+    content: `${JSON.stringify(catalogue(profile), null, 2)}\n`,
+  })),
+];
+
+/** For the terminal: what listing the catalogue costs a client on every request. */
+export const catalogueCost = (): string =>
+  PROFILES.map((profile) => `${profile} ${bytesOf(profile)} bytes, about ${Math.round(bytesOf(profile) / BYTES_PER_TOKEN)} tokens`).join(
+    "; ",
+  );
