@@ -18,8 +18,10 @@ const deadCode: Check = { name: "dead code (knip)", command: bunx("knip/bin/knip
 
 /** What must hold at every commit; part of `npm test`. */
 export const lightChecks: readonly Check[] = [types, style];
+const generated: Check = { name: "generated files (gen --check)", command: [process.execPath, "run", "scripts/gen.ts", "--check"] };
+
 /** Everything `npm run check` looks at. */
-export const allChecks: readonly Check[] = [types, style, layers, deadCode];
+export const allChecks: readonly Check[] = [types, style, layers, generated, deadCode];
 
 export interface CheckResult {
   readonly check: Check;
