@@ -22,41 +22,62 @@ export const goldenSchema = z.object({
   vector: z.array(z.number()).min(1),
 });
 
+const common = {
+  /** Version of this file's shape. */
+  format: z.literal(1),
+  /** Catalogue name. */
+  name: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, "letters, digits, dot, dash, underscore"),
+  /** Longest input in tokens, specials included; longer texts are cut and keep their last special token. */
+  max_tokens: count,
+  pad_id: z.int().nonnegative(),
+  /** Digests of the files beside this one. */
+  files: z.record(z.string(), fileDigestSchema),
+};
+
 export const embeddingDescriptionSchema = z
   .object({
-    /** Version of this file's shape. */
-    format: z.literal(1),
+    ...common,
     kind: z.literal("embedding"),
-    /** Catalogue name; becomes part of the label stored with each vector. */
-    name: z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, "letters, digits, dot, dash, underscore"),
     dimensions: count,
     /** How token vectors become one: mean over the mask, the first token, or `none` where the graph returns the text's vector. */
     pooling: z.enum(["mean", "cls", "none"]),
     query_prefix: z.string(),
     passage_prefix: z.string(),
-    /** Longest input in tokens, specials included; longer texts are cut and keep their last special token. */
-    max_tokens: count,
-    pad_id: z.int().nonnegative(),
     /** Name of the graph's output to read; left out where the graph has one. */
     output: z.string().min(1).optional(),
-    /** Digests of the files beside this one. */
-    files: z.record(z.string(), fileDigestSchema),
     golden: goldenSchema.optional(),
   })
   .refine((d) => d.golden === undefined || d.golden.vector.length === d.dimensions, {
     error: "golden.vector must have `dimensions` numbers",
   });
 
+/** A cross-encoder: a pair of texts in, one relevance out. */
+const rerankerDescriptionSchema = z.object({ ...common, kind: z.literal("reranker") });
+
+/** An entailment model: premise and claim in, one logit a label out, in this order. */
+const entailmentDescriptionSchema = z.object({
+  ...common,
+  kind: z.literal("nli"),
+  labels: z.array(z.enum(["entailment", "neutral", "contradiction"])).length(3),
+});
+
+const modelDescriptionSchema = z.discriminatedUnion("kind", [
+  embeddingDescriptionSchema,
+  rerankerDescriptionSchema,
+  entailmentDescriptionSchema,
+]);
+
 export type FileDigest = z.infer<typeof fileDigestSchema>;
 export type Golden = z.infer<typeof goldenSchema>;
 export type EmbeddingDescription = z.infer<typeof embeddingDescriptionSchema>;
+export type ModelDescription = z.infer<typeof modelDescriptionSchema>;
 
 /**
  * Reads a model directory's own description.
  * @returns undefined where the directory has none (a legacy cache).
  * @throws MemoryError `corrupt` where the file is there and is not one of ours.
  */
-export async function readDescription(directory: string): Promise<EmbeddingDescription | undefined> {
+export async function readDescription(directory: string): Promise<ModelDescription | undefined> {
   let text: string;
   try {
     text = await readFile(join(directory, DESCRIPTION_FILE), "utf8");
@@ -68,19 +89,19 @@ export async function readDescription(directory: string): Promise<EmbeddingDescr
 }
 
 /** @throws MemoryError `corrupt`, naming the field at fault. */
-export function parseDescription(text: string): EmbeddingDescription {
+export function parseDescription(text: string): ModelDescription {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw corrupt(`${DESCRIPTION_FILE} of the model is not JSON. Download the model again with 'memory-industry models embed'.`, { cause });
+    throw corrupt(`${DESCRIPTION_FILE} of the model is not JSON. Download the model again with 'memory-industry models'.`, { cause });
   }
-  const parsed = embeddingDescriptionSchema.safeParse(json);
+  const parsed = modelDescriptionSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.join(".") || "the file";
   throw corrupt(
-    `${DESCRIPTION_FILE} of the model is not valid: ${where}: ${issue?.message ?? "unreadable"}. Download the model again with 'memory-industry models embed'.`,
+    `${DESCRIPTION_FILE} of the model is not valid: ${where}: ${issue?.message ?? "unreadable"}. Download the model again with 'memory-industry models'.`,
     { cause: parsed.error },
   );
 }

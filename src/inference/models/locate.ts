@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { MemoryError } from "../../kernel/errors.ts";
 import { TOKENIZER_FILE } from "../tokenizer/load.ts";
 import { DEFAULT_EMBEDDING_MODEL, embeddingModel } from "./catalogue.ts";
-import { DESCRIPTION_FILE, type EmbeddingDescription, readDescription } from "./description.ts";
+import { DESCRIPTION_FILE, type ModelDescription, readDescription } from "./description.ts";
 import { contradiction, type EmbeddingOverrides, type EmbeddingSettings, settingsOf, withOverrides } from "./settings.ts";
 
 export interface EmbeddingPlaces {
@@ -102,7 +102,7 @@ const statOf = (path: string) => stat(path).catch(() => undefined);
 async function described(files: ModelFiles, expected: EmbeddingSettings, overrides: EmbeddingOverrides): Promise<LocatedModel> {
   const stamp = files.stamps.join(" ");
   const refusedWith = (settings: EmbeddingSettings, reason: string): LocatedModel => ({ kind: "refused", settings, reason, stamp });
-  let description: EmbeddingDescription | undefined;
+  let description: ModelDescription | undefined;
   try {
     description = await readDescription(files.directory);
   } catch (error) {
@@ -112,6 +112,8 @@ async function described(files: ModelFiles, expected: EmbeddingSettings, overrid
   if (description === undefined) {
     return { kind: "installed", settings: expected, directory, graphFile, fingerprint: files.stamps[0] ?? "", stamp };
   }
+  if (description.kind !== "embedding")
+    return refusedWith(expected, `${description.name} is no embedding model but one of the kind '${description.kind}'.`);
   const settings = settingsOf(description);
   const wrong = contradiction(settings, overrides);
   if (wrong !== undefined) return refusedWith(settings, wrong);
