@@ -13,6 +13,7 @@ export type ToolAnswer = Readonly<Record<string, unknown>>;
  */
 export type OwnerMethod =
   | "owner/observation"
+  | "owner/delete"
   | "owner/restore"
   | "owner/doctor"
   | "owner/migrations"

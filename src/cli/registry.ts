@@ -1,8 +1,9 @@
 /** Every command, in the order of the help. Dispatch, help, docs/commands.md and the tests derive from this array. */
 import type { Command } from "./command.ts";
+import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import save from "./commands/save.ts";
 import search from "./commands/search.ts";
 import setup from "./commands/setup.ts";
 
-export const commands: readonly Command[] = [search, save, doctor, setup];
+export const commands: readonly Command[] = [search, save, deleteMemory, doctor, setup];

@@ -3,6 +3,8 @@
  * Not zod: the stdio bridge and the help read these too, and must start without it (`docs/decisions/0060`).
  */
 
+import { isUuid } from "./ids.ts";
+
 /** What reading gave: a value, perhaps with a remark for the log, or nothing where the text is not acceptable. */
 export type Reading<T> = { readonly ok: true; readonly value: T; readonly remark?: string } | { readonly ok: false };
 
@@ -164,4 +166,11 @@ export const address: Kind<SocketAddress> = {
     const parsed = parseAddress(raw);
     return parsed === undefined ? reject : accept(parsed);
   },
+};
+
+/** A UUID of any version, given back in lower case. */
+export const uuid: Kind<string> = {
+  expected: "a UUID",
+  format: "string",
+  read: (raw) => (isUuid(raw) ? accept(raw.toLowerCase()) : reject),
 };

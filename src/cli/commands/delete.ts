@@ -1,0 +1,83 @@
+import { invalid, usage } from "../../kernel/errors.ts";
+import { isUuid } from "../../kernel/ids.ts";
+import { text } from "../../kernel/kinds.ts";
+import { oneLine } from "../../kernel/text.ts";
+import { flag, maybePositional, option } from "../arguments.ts";
+import type { CommandContext } from "../command.ts";
+import { command } from "../define.ts";
+import { showPlan } from "../output.ts";
+
+/** Longest piece of the memory that the plan shows, characters. */
+const CONTENT_CHARS = 160;
+
+export default command({
+  name: "delete",
+  summary: "delete one memory, keeping an undo file; or bring it back",
+  needs: "database",
+  writes: "plan",
+  args: {
+    id: maybePositional(text, "id of the observation, as search shows it"),
+    undo: option(text, "bring back what an undo file holds", { hint: "FILE|ID" }),
+    apply: flag("do it"),
+  },
+  details: ["The undo file is written before the memory goes: <undo directory>/obs-<id>.json, readable by you alone."],
+  run: async ({ id, undo, apply }, context) => {
+    if (undo !== undefined) {
+      if (id !== undefined) throw usage(`Unexpected argument '${id}': --undo takes the id itself.`);
+      return await bringBack(undo, apply, context);
+    }
+    if (id === undefined) throw usage("<id> is missing: id of the observation, as search shows it.");
+    if (!isUuid(id)) throw usage(`<id> must be a UUID; got '${id}'.`);
+    return await remove(id.toLowerCase(), apply, context);
+  },
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
+
+async function remove(id: string, apply: boolean, { gateway, host, out }: CommandContext): Promise<number> {
+  // Asked for before anything is looked at: where there is no place for the undo file nothing may be deleted.
+  const directory = host.installation().undoDir();
+  const { undoFile, writeUndoFile } = await import("../undo-file.ts");
+  const road = await gateway();
+  const snapshot = fieldsOf(await road.ask("owner/observation", { id }));
+  const observation = fieldsOf(snapshot.observation);
+  const entity = fieldsOf(snapshot.entity);
+  const shown = [
+    `${String(entity.name)} (${String(observation.observation_type)}), created ${String(observation.created_at)}, importance ${Number(observation.importance).toFixed(2)}`,
+    `  ${oneLine(String(observation.content), CONTENT_CHARS)}`,
+  ];
+  if (!apply) {
+    showPlan(out, { steps: ["Delete this memory:", ...shown, `Undo file: ${undoFile(directory, id)}`], apply: ["delete", id, "--apply"] });
+    return 0;
+  }
+  const file = await writeUndoFile(directory, id, snapshot, new Date());
+  await road.ask("owner/delete", { id, version: observation.version });
+  for (const line of ["Deleted:", ...shown]) out.line(line);
+  out.line(`To bring it back: memory-industry delete --undo ${id} --apply`);
+  out.line(`Undo file: ${file}`);
+  return 0;
+}
+
+async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out }: CommandContext): Promise<number> {
+  const { readUndoFile, undoFile } = await import("../undo-file.ts");
+  const file = isUuid(fileOrId) ? undoFile(host.installation().undoDir(), fileOrId.toLowerCase()) : fileOrId;
+  const snapshot = await readUndoFile(file);
+  const observation = fieldsOf(snapshot.observation);
+  if (typeof observation.content !== "string") throw invalid(`${file} is not an undo file of ours; nothing was written.`);
+  if (!apply) {
+    const name = String(fieldsOf(snapshot.entity).name);
+    showPlan(out, {
+      steps: [`Bring back under '${name}':`, `  ${oneLine(observation.content, CONTENT_CHARS)}`],
+      apply: ["delete", "--undo", fileOrId, "--apply"],
+    });
+    return 0;
+  }
+  const road = await gateway();
+  const restored = fieldsOf(await road.ask("owner/restore", { snapshot }));
+  out.line(`Brought back under '${String(restored.entity)}': ${String(restored.id)}`);
+  if (restored.sameId === false)
+    out.line("It has a new id: a sync bundle has left this machine since, and other machines would delete the old one again.");
+  return 0;
+}
