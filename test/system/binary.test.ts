@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
 import { build } from "../../scripts/build.ts";
 import { hostTarget } from "../../scripts/targets.ts";
+import { createEmbedder } from "../../src/inference/embedder.ts";
+import { locateEmbeddingModel } from "../../src/inference/models/locate.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
 import { migratedDirectory } from "../support/engines.ts";
 import { writeTinyModel } from "../support/tiny-model.ts";
 
@@ -84,6 +87,18 @@ test("what was extracted is used again, and one that was cut short is written an
   expect(JSON.parse(stdout)).toEqual(expected);
   expect(statSync(join(runtime, library)).size).toBe(sizeBytes);
   expect(statSync(binding).mtimeMs).toBe(untouched);
+});
+
+test("its embedding worker is inside and gives the vectors that the source gives", async () => {
+  const find = () => locateEmbeddingModel({ explicitPath: model, overrides: {} });
+  const embedder = await createEmbedder({ find, threads: 1, log: silentLogger });
+  const [vector] = await embedder.embed(["a red car"], "passage", new AbortController().signal);
+  await embedder.close();
+  mkdirSync(join(work, "alone"), { recursive: true });
+  const { exitCode, stdout, stderr } = await run(join(work, "alone"), "embed", model, cache, "a red car");
+  expect(stderr).toBe("");
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toEqual([...(vector ?? [])]);
 });
 
 test("it leaves nothing in the home directory and does not read the settings of the project it starts in", async () => {

@@ -2,6 +2,9 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { openAssets } from "../../src/app/assets.ts";
+import { createEmbedder } from "../../src/inference/embedder.ts";
+import { locateEmbeddingModel } from "../../src/inference/models/locate.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
 import { openEmbedded } from "../../src/store/pglite.ts";
 
 const [command, database = "", cacheRoot = "", model = ""] = process.argv.slice(2);
@@ -9,6 +12,18 @@ const say = (answer: unknown) => process.stdout.write(`${JSON.stringify(answer)}
 
 if (command === "environment") {
   say({ secret: process.env.SECRET_OF_A_PROJECT ?? null });
+} else if (command === "embed") {
+  const [, explicitPath, runtimeRoot = "", text = ""] = process.argv.slice(2);
+  const find = () => locateEmbeddingModel({ explicitPath, overrides: {} });
+  const embedder = await createEmbedder({
+    find,
+    runtimeDirectory: openAssets().runtimeDirectory(runtimeRoot),
+    threads: 1,
+    log: silentLogger,
+  });
+  const [vector] = await embedder.embed([text], "passage", AbortSignal.timeout(60_000));
+  await embedder.close();
+  say([...(vector ?? [])]);
 } else {
   const assets = openAssets();
   const db = await openEmbedded({ directory: database, assets: await assets.engine(cacheRoot), nodeName: "test" });
