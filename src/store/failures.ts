@@ -139,12 +139,14 @@ export function translate(error: unknown, context: FailureContext = {}): unknown
   const driver = driverError(error);
   if (driver === undefined) return error;
   // Class 42 (syntax, unknown names) is a bug of ours: its text holds identifiers, no values, and is worth keeping for the log.
-  const fault = new StoreFault(driver.code, driver, /^(42(?!501)|0A)/.test(driver.code) ? driver.message : "");
+  // PostgreSQL 18 tells ON DELETE RESTRICT from other foreign key violations (23001), older ones do not: one word for both.
+  const state = driver.code === "23001" ? "23503" : driver.code;
+  const fault = new StoreFault(state, driver, /^(42(?!501)|0A)/.test(driver.code) ? driver.message : "");
   const tail =
     context.written === "unknown"
       ? " The connection broke while the change was being confirmed: read before you write it again."
       : " Nothing was written.";
-  const match = rules.find((candidate) => candidate.state.test(driver.code));
+  const match = rules.find((candidate) => candidate.state.test(state));
   if (match !== undefined) return new MemoryError(match.code, match.text(fault) + tail, { cause: fault });
   return new MemoryError(
     "internal",
