@@ -1,4 +1,4 @@
-/** docs/commands.md: the help of every command, word for word. */
+/** docs/commands.md and test/golden/help: the help of every command, word for word. */
 import { commandHelp, overview } from "../../src/cli/help.ts";
 import { commands } from "../../src/cli/registry.ts";
 import { type GeneratedFile, markdownNote } from "./file.ts";
@@ -7,7 +7,12 @@ const block = (text: string) => ["```", text.trimEnd(), "```", ""];
 
 export async function commandDocument(): Promise<GeneratedFile[]> {
   const shown = commands.filter((command) => command.internal !== true);
-  const sections = await Promise.all(shown.map(async (command) => [`## ${command.name}`, "", ...block(await commandHelp(command))]));
+  const helps = await Promise.all(shown.map(async (command) => ({ name: command.name, help: await commandHelp(command) })));
+  const sections = helps.map(({ name, help }) => [`## ${name}`, "", ...block(help)]);
   const content = [markdownNote, "# Commands", "", ...block(overview(commands)), ...sections.flat()].join("\n");
-  return [{ path: "docs/commands.md", content }];
+  return [
+    { path: "docs/commands.md", content },
+    { path: "test/golden/help/overview.txt", content: overview(commands) },
+    ...helps.map(({ name, help }) => ({ path: `test/golden/help/${name}.txt`, content: help })),
+  ];
 }

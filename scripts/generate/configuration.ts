@@ -1,4 +1,6 @@
 /** docs/configuration.md and docs/env.example from the table of variables. */
+import { modes } from "../../src/config/modes.ts";
+import { resolvePaths } from "../../src/config/paths.ts";
 import { describeVariable, type Group, groups, namesOf, type Variable, variableNames } from "../../src/config/variables.ts";
 import { type GeneratedFile, markdownNote, shellNote } from "./file.ts";
 
@@ -30,6 +32,25 @@ function table(group: Group): string {
   return [`## ${titles[group]}`, "", "| variable | accepts | default | what it does |", "|---|---|---|---|", ...rows].join("\n");
 }
 
+const homes = { linux: "/home/you", darwin: "/Users/you", win32: "C:\\Users\\you" } as const;
+const platforms = ["linux", "darwin", "win32"] as const;
+
+/** The directories of each platform, as the program itself works them out. */
+const directories = (
+  [
+    ["memories, owner lock, local socket", "dataDir"],
+    ["models, runtime, undo files", "cacheRoot"],
+    ["env files, keys", "configDir"],
+  ] as const
+).map(([what, which]) => [
+  what,
+  ...platforms.map((platform) => {
+    const home = homes[platform];
+    const path = resolvePaths({ HOME: home }, { platform, workingDirectory: home })[which] ?? "";
+    return path.replace(home, platform === "win32" ? "%USERPROFILE%" : "~");
+  }),
+]);
+
 const guide = [
   markdownNote,
   "# Configuration",
@@ -39,6 +60,20 @@ const guide = [
   "all others are the daemon's, which takes them from whoever starts it.",
   "",
   groups.map(table).join("\n\n"),
+  "",
+  "## Modes",
+  "",
+  "| `MEMORY_INDUSTRY_MODE` | what it means |",
+  "|---|---|",
+  ...Object.entries(modes).map(
+    ([name, { doc, needsDatabaseUrl }]) => `| \`${name}\` | ${doc}${needsDatabaseUrl ? "; `DATABASE_URL` is required" : ""} |`,
+  ),
+  "",
+  "## Directories",
+  "",
+  "| what | Linux | macOS | Windows |",
+  "|---|---|---|---|",
+  ...directories.map(([what, ...paths]) => `| ${what} | ${paths.map((path) => `\`${path}\``).join(" | ")} |`),
   "",
 ].join("\n");
 

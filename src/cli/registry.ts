@@ -4,6 +4,8 @@ import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import save from "./commands/save.ts";
 import search from "./commands/search.ts";
+import serve from "./commands/serve.ts";
 import setup from "./commands/setup.ts";
+import start from "./commands/start.ts";
 
-export const commands: readonly Command[] = [search, save, deleteMemory, doctor, setup];
+export const commands: readonly Command[] = [serve, search, save, deleteMemory, doctor, setup, start];

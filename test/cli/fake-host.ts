@@ -88,8 +88,9 @@ export function fakeHost(script: Script = {}): FakeHost {
       });
     },
     diagnose: async () => script.findings ?? [],
-    serve: async () => {
-      life.push("serve");
+    serve: async ({ address, onListening }) => {
+      life.push(`serve ${address.host}:${address.port}`);
+      onListening?.(`http://${address.host}:${address.port}`);
     },
     out: () => out,
     err: () => err,

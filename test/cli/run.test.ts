@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { commandHelp, overview } from "../../src/cli/help.ts";
 import { commands } from "../../src/cli/registry.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { fakeHost } from "./fake-host.ts";
@@ -45,6 +47,12 @@ describe("version and help", () => {
     expect(await runCli([name, "some", "--words", "-h"], last)).toBe(0);
     expect(last.out()).toBe(first.out());
     expect(readdirSync(first.home)).toEqual([]);
+  });
+
+  test("the texts are the ones in test/golden/help", async () => {
+    const golden = (name: string) => readFileSync(join(import.meta.dir, "../golden/help", `${name}.txt`), "utf8");
+    expect(overview(commands)).toBe(golden("overview"));
+    for (const command of commands) if (command.internal !== true) expect(await commandHelp(command)).toBe(golden(command.name));
   });
 
   test("the help does not depend on the terminal", async () => {
