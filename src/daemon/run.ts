@@ -151,6 +151,7 @@ async function serve(options: DaemonOptions, house: House, local: LocalServer, l
   if (door !== "auto") door.dismiss();
   await activity.settled(ANSWER_WITHIN_MS);
   await local.close(0);
+  if (door !== "auto") await door.close();
   const app =
     composed?.app ??
     (await within(

@@ -8,6 +8,10 @@ export interface HealthFacts {
   readonly database: "up" | "unreachable";
   readonly ready: boolean;
   readonly models: Readonly<Record<string, { readonly state: string; readonly reason?: string | undefined }>>;
+  /** The optional graph engine. */
+  readonly graph?: { readonly backend: string; readonly reachable: boolean; readonly lastError?: string | undefined } | undefined;
+  /** Further facts for full scope (`mode`, `resource_tier`, `gpu`, `llm`), already free of keys, addresses with passwords and paths. */
+  readonly runtime?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface ServedApp {

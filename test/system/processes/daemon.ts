@@ -1,12 +1,16 @@
 /**
  * A daemon of the tests: the real one around a small application that keeps notes in a file, synced before each answer.
- * Arguments: data directory, then `key=value`: version, idle (ms), fail (text), delay (ms before it is composed), mark (a file that each start appends to).
+ * Arguments: data directory, then `key=value`: version, idle (ms), fail (text), delay (ms before it is composed), mark (a file that each start appends to),
+ * serve (host:port, 0 = any free one; the bound address goes to stdout).
  */
 import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { createEventBus } from "../../../src/daemon/events.ts";
 import { daemonPaths } from "../../../src/daemon/paths.ts";
-import { runDaemon } from "../../../src/daemon/run.ts";
+import { type DaemonOptions, runDaemon } from "../../../src/daemon/run.ts";
+import { serve } from "../../../src/daemon/serve.ts";
 import { unavailable } from "../../../src/kernel/errors.ts";
+import { parseAddress } from "../../../src/kernel/kinds.ts";
 import { createLogger } from "../../../src/kernel/logger.ts";
 import { createSmallServer } from "../../transports/small-server.ts";
 
@@ -19,11 +23,10 @@ const write = (line: string) => void process.stderr.write(`${line}\n`);
 const paths = daemonPaths({ dataDir, temporaryDir: "/tmp", platform: process.platform, uid: process.getuid?.() });
 const idle = given.get("idle");
 
-process.exitCode = await runDaemon({
+const options: Omit<DaemonOptions, "door"> = {
   paths,
   version: given.get("version") ?? "1.0.0",
   command: [process.execPath, import.meta.path, ...process.argv.slice(2)],
-  door: "auto",
   settings: {},
   idleShutdownMs: idle === undefined ? undefined : Number(idle),
   stop: stop.signal,
@@ -55,4 +58,25 @@ process.exitCode = await runDaemon({
       close: async () => closeSync(file),
     };
   },
-});
+};
+
+const serving = given.get("serve");
+const address = serving === undefined ? undefined : parseAddress(serving);
+process.exitCode =
+  address === undefined
+    ? await runDaemon({ ...options, door: "auto" })
+    : await serve({
+        ...options,
+        onListening: (url) => void process.stdout.write(`${url}\n`),
+        http: {
+          address,
+          version: options.version,
+          adminToken: given.get("token"),
+          peerToken: undefined,
+          allowedHosts: [],
+          allowedOrigins: [],
+          handlerTimeoutMs: 10_000,
+          events: createEventBus(),
+          log: options.log,
+        },
+      });

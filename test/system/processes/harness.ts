@@ -55,7 +55,7 @@ export interface House {
   readonly dir: string;
   client(options?: { readonly bridge?: readonly string[]; readonly daemon?: readonly string[] }): Client;
   /** Starts a daemon by hand. */
-  daemon(...words: string[]): Bun.Subprocess<"ignore", "ignore", "pipe">;
+  daemon(...words: string[]): Bun.Subprocess<"ignore", "pipe", "pipe">;
   /** Pid of the owner whose record lies there; undefined where none does. */
   owner(): number | undefined;
   log(): string;
@@ -83,7 +83,7 @@ export function createHouse(): House {
     },
     daemon(...words) {
       const child = Bun.spawn([process.execPath, join(import.meta.dir, "daemon.ts"), dir, ...words], {
-        stdio: ["ignore", "ignore", "pipe"],
+        stdio: ["ignore", "pipe", "pipe"],
       });
       children.push(child);
       return child;

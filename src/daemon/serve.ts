@@ -1,0 +1,31 @@
+/** `serve` by a person or a service unit: refusals, then the port, then the daemon behind it (`cli-daemon.md` §4.1). */
+import { MemoryError, present } from "../kernel/errors.ts";
+import { isLoopback, refuseExposure } from "./exposure.ts";
+import { type HttpDoor, type HttpDoorOptions, openHttpDoor } from "./http-server.ts";
+import { type DaemonOptions, runDaemon } from "./run.ts";
+
+export interface ServeOptions extends Omit<DaemonOptions, "door"> {
+  readonly http: HttpDoorOptions;
+  /** The port answers; the database may still be opening. */
+  readonly onListening?: ((url: string, port: number) => void) | undefined;
+}
+
+/** Runs `serve` until it is told to stop. @returns exit code 0, or 1 where it could not start; the reason went to `stderr` */
+export async function serve(options: ServeOptions): Promise<number> {
+  const { http, log } = options;
+  let door: HttpDoor;
+  try {
+    const { host } = http.address;
+    const refusal = refuseExposure({ host, adminToken: http.adminToken, peerToken: http.peerToken, adopted: false });
+    if (refusal !== undefined) throw new MemoryError("refused", refusal);
+    if (options.idleShutdownMs !== undefined)
+      log.warn("idle shutdown is on for a serve that nothing starts again; its port stays closed afterwards");
+    door = await openHttpDoor(http);
+    log.info("port open", { address: door.address, auth: http.adminToken === undefined ? "none" : "token", loopback: isLoopback(host) });
+  } catch (error) {
+    options.stderr(`memory-industry serve: ${present(error).text}`);
+    return 1;
+  }
+  options.onListening?.(door.url, door.port);
+  return await runDaemon({ ...options, door });
+}
