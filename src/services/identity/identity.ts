@@ -4,7 +4,14 @@ import type { CallScope, ClientKey, Principal, Scope, SessionRef } from "../../k
 import { causeChain } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Database, Tx } from "../../store/port.ts";
-import { identitiesOfProject, projectsByIdentity, recordIdentity, touchProject, upsertProject } from "../../store/queries/projects.ts";
+import {
+  identitiesOfProject,
+  lockNewProjects,
+  projectsByIdentity,
+  recordIdentity,
+  touchProject,
+  upsertProject,
+} from "../../store/queries/projects.ts";
 import { openSessionOf } from "../../store/queries/sessions.ts";
 import { freeProject } from "./project-names.ts";
 import { type ActiveProject, activeProject, type ClientRegistry, type ClientState, type ProjectSource, scopeOf } from "./registry.ts";
@@ -96,7 +103,7 @@ export function createIdentity(parts: IdentityParts): Identity {
     const candidates = identityCandidates(facts);
     const lasting = candidates.filter(isRepositoryIdentity);
     const toRecord = lasting.length > 0 ? lasting : candidates;
-    return await db.write(everywhere(signal), async (tx) => {
+    const recognised = async (tx: Tx): Promise<ActiveProject | undefined> => {
       const known = await tx.all(projectsByIdentity({ identities: [...candidates] }));
       for (const identity of candidates) {
         const hit = known.find((row) => row.identity === identity);
@@ -108,6 +115,15 @@ export function createIdentity(parts: IdentityParts): Identity {
         await tx.run(touchProject(hit.id));
         return { id: hit.id, name: hit.name, source, identity };
       }
+      return undefined;
+    };
+    return await db.write(everywhere(signal), async (tx) => {
+      const found = await recognised(tx);
+      if (found !== undefined) return found;
+      // Two windows of a new repository on two connections must not make a project each: one makes it, the other then finds it.
+      await tx.run(lockNewProjects());
+      const meanwhile = await recognised(tx);
+      if (meanwhile !== undefined) return meanwhile;
       const project = await freeProject(tx, name);
       for (const each of toRecord) await tx.run(recordIdentity(each, project.id));
       return { id: project.id, name: project.name, source, identity: toRecord[0] ?? null };

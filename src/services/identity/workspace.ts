@@ -10,12 +10,11 @@ async function git(directory: string, args: readonly string[]): Promise<string |
   try {
     const child = Bun.spawn({
       // A repository must not choose programs for us to run.
-      cmd: ["git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", directory, ...args],
+      cmd: ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", directory, ...args],
       stdin: "ignore",
       stdout: "pipe",
       stderr: "ignore",
       timeout: GIT_TIMEOUT_MS,
-      env: { ...Bun.env, GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" },
     });
     const text = await new Response(child.stdout).text();
     return (await child.exited) === 0 ? text.trim() : undefined;

@@ -42,6 +42,12 @@ export const projectsByIdentity = query(
   order by i.identity`,
 );
 
+/** Any number that no other lock of ours has. */
+const NEW_PROJECTS_LOCK = "917222295528144899";
+
+/** Held until the end of the transaction by whoever makes a project from a directory. */
+export const lockNewProjects = () => sql`select pg_advisory_xact_lock(${NEW_PROJECTS_LOCK}::bigint)`;
+
 export const identitiesOfProject = query(
   z.object({ identity: z.string() }),
   (q: { projectId: string }) => sql`
