@@ -161,13 +161,23 @@ async function templateDatabase(url: string): Promise<string> {
   return ready;
 }
 
+export interface ServerTestDatabase extends TestDatabase {
+  /** Admin URL of this very database. */
+  readonly url: string;
+}
+
+/** Roles belong to the whole server: tests that set a password of `cuba_app` set this one, so that they can run side by side. */
+export const testAppPassword = "memory-industry-test";
+
 /** A migrated, empty database of its own on the test server, as `cuba_app`; dispose it. */
-export async function openTestServerDatabase(url: string): Promise<TestDatabase> {
-  const template = await templateDatabase(url);
+export async function openTestServerDatabase(adminServerUrl: string): Promise<ServerTestDatabase> {
+  const template = await templateDatabase(adminServerUrl);
   const name = `mi_test_${newId().replaceAll("-", "")}`;
-  await asAdmin(url, (admin) => admin.script(`create database ${name} template ${template}`));
-  const db = openPostgres({ url: onDatabase(url, name), role: "cuba_app", nodeName: "test" });
-  return asTestDatabase("postgres", db, () => asAdmin(url, (admin) => admin.script(`drop database ${name} with (force)`)));
+  await asAdmin(adminServerUrl, (admin) => admin.script(`create database ${name} template ${template}`));
+  const url = onDatabase(adminServerUrl, name);
+  const db = openPostgres({ url, role: "cuba_app", nodeName: "test" });
+  const drop = () => asAdmin(adminServerUrl, (admin) => admin.script(`drop database ${name} with (force)`));
+  return Object.assign(asTestDatabase("postgres", db, drop), { url });
 }
 
 const openers: readonly { readonly name: EngineName; readonly open: () => Promise<TestDatabase> }[] = [
