@@ -70,6 +70,12 @@ function standsIn(query: string, name: string): boolean {
   return false;
 }
 
+/** True where a text, already in {@link mentionForm}, mentions one name by the rule of {@link createMentionFinder}. */
+export function mentions(form: string, name: string): boolean {
+  const wanted = mentionForm(name);
+  return charCount(wanted) >= MIN_MENTION_CHARS && standsIn(form, wanted);
+}
+
 /** Finds mentions among names that were prepared once; the name list of a project changes less often than it is asked. */
 export type MentionFinder = (query: string) => string[];
 

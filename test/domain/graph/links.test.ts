@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Edge } from "../../../src/domain/graph/edges.ts";
+import { initialStrength, strengthenedBySight, strengthenedByWalk } from "../../../src/domain/graph/edges.ts";
+import { npmi, predictedStrength, predictLinks, spreadActivation } from "../../../src/domain/graph/links.ts";
+import { normalizedRanks, pageRank } from "../../../src/domain/graph/pagerank.ts";
+
+const edge = (from: string, to: string, strength = 1, more: Partial<Edge> = {}): Edge => ({
+  from,
+  to,
+  strength,
+  relation: "uses",
+  isBidirectional: false,
+  provenance: "extracted",
+  ...more,
+});
+const rounded = (map: ReadonlyMap<string, number>) => Array.from(map, ([node, value]) => [node, Number(value.toFixed(4))]);
+
+describe("predicted links", () => {
+  const edges = [edge("A", "B"), edge("A", "C"), edge("B", "D"), edge("C", "D"), edge("C", "E")];
+
+  test("Adamic–Adar of the worked example: D 1.3427, E 0.6213", () => {
+    const found = predictLinks(edges, "A");
+    expect(found.map(({ node, score }) => [node, Number(score.toFixed(4))])).toEqual([
+      ["D", 1.3427],
+      ["E", 0.6213],
+    ]);
+    expect(found.map(({ score }) => Number(predictedStrength(score).toFixed(4)))).toEqual([0.5731, 0.3832]);
+  });
+
+  test("a mirrored pair counts once and a guess is no ground for a guess", () => {
+    const mirrored = [...edges, edge("D", "B"), edge("B", "A"), edge("A", "F", 1, { provenance: "predicted" }), edge("F", "G")];
+    expect(predictLinks(mirrored, "A")).toEqual(predictLinks(edges, "A"));
+  });
+});
+
+describe("spreading activation", () => {
+  test("falls by 0.85 times the strength a hop, and keeps the greatest", () => {
+    const edges = [edge("A", "B", 0.5), edge("B", "C"), edge("A", "C", 0.1)];
+    expect(spreadActivation(edges, ["A"], 2).map(({ node, score }) => [node, Number(score.toFixed(6))])).toEqual([
+      ["B", 0.425],
+      ["C", 0.36125],
+    ]);
+    expect(spreadActivation(edges, ["A"], 1).at(-1)).toEqual({ node: "C", score: 0.085 });
+  });
+
+  test("never exceeds its seeds, which are not among the results", () => {
+    const name = fc.constantFrom(..."ABCD");
+    fc.assert(
+      fc.property(fc.array(fc.record({ from: name, to: name }), { maxLength: 8 }), (pairs) => {
+        for (const { node, score } of spreadActivation(
+          pairs.map(({ from, to }) => edge(from, to)),
+          ["A"],
+          8,
+        )) {
+          expect(node).not.toBe("A");
+          expect(score).toBeLessThanOrEqual(0.85);
+        }
+      }),
+    );
+  });
+});
+
+test.each([
+  [25, 50, 50, 100, 0],
+  [10, 10, 10, 100, 1],
+  [10, 10, 100, 100, 0],
+  [2, 2, 3, 10, 0.748],
+])("npmi of %d together, %d, %d of %d → %d", (together, a, b, n, value) => expect(npmi(together, a, b, n)).toBeCloseTo(value, 3));
+
+test("npmi is negative for strangers and nothing for no count", () => {
+  expect(npmi(1, 50, 50, 100)).toBeLessThan(0);
+  expect([npmi(0, 1, 1, 5), npmi(5, 5, 5, 5), npmi(1, 0, 1, 5)]).toEqual([undefined, undefined, undefined]);
+});
+
+test("a relation starts by where it comes from and grows to 1 at most", () => {
+  expect(initialStrength).toEqual({ extracted: 1, inferred: 0.5 });
+  expect([strengthenedBySight(0.5), strengthenedBySight(0.95), strengthenedByWalk(0.5), strengthenedByWalk(1)]).toEqual([0.6, 1, 0.52, 1]);
+});
+
+describe("PageRank", () => {
+  test("of 0→1→2 is 0.1844, 0.3412, 0.4744; stretched 0, 0.5405, 1", () => {
+    const ranks = pageRank([edge("0", "1"), edge("1", "2")]);
+    expect(rounded(ranks)).toEqual([
+      ["0", 0.1844],
+      ["1", 0.3412],
+      ["2", 0.4744],
+    ]);
+    expect(rounded(normalizedRanks(ranks) ?? new Map())).toEqual([
+      ["0", 0],
+      ["1", 0.5405],
+      ["2", 1],
+    ]);
+  });
+
+  test("three leaves and a hub: hub 1, leaves 0; a plain cycle says nothing", () => {
+    const hub = normalizedRanks(pageRank(["a", "b", "c"].map((leaf) => edge(leaf, "hub"))));
+    expect(rounded(hub ?? new Map())).toEqual([
+      ["a", 0],
+      ["b", 0],
+      ["c", 0],
+      ["hub", 1],
+    ]);
+    expect(normalizedRanks(pageRank([edge("a", "b"), edge("b", "c"), edge("c", "a")]))).toBeUndefined();
+    expect(normalizedRanks(new Map())).toBeUndefined();
+  });
+
+  test("personalised stays near its seeds", () => {
+    const ranks = pageRank([edge("0", "1"), edge("1", "2")], ["0"]);
+    expect(ranks.get("0") ?? 0).toBeGreaterThan(ranks.get("2") ?? 1);
+    expect([...pageRank([edge("0", "1")], []).values()]).toEqual([0, 0]);
+    expect(pageRank([]).size).toBe(0);
+  });
+
+  test("sums to 1 whatever the graph, and does not depend on the order of its edges", () => {
+    const name = fc.constantFrom(..."ABCDE");
+    const edges = fc.array(fc.record({ from: name, to: name, isBidirectional: fc.boolean() }), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(edges, fc.option(fc.constantFrom("A", "B")), (list, seed) => {
+        const graph = list.map(({ from, to, isBidirectional }) => edge(from, to, 0.5, { isBidirectional }));
+        const ranks = pageRank(graph, seed === null ? undefined : [seed]);
+        expect([...ranks.values()].reduce((sum, rank) => sum + rank, 0)).toBeCloseTo(1, 9);
+        const again = pageRank([...graph].reverse(), seed === null ? undefined : [seed]);
+        for (const [node, rank] of ranks) expect(again.get(node)).toBeCloseTo(rank, 9);
+      }),
+    );
+  });
+});

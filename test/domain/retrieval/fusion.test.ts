@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type Arm, armNames, type FusedRow, fuse, fuseByRanks, fuseByScores, fusionModes } from "../../../src/domain/retrieval/fusion.ts";
+import { routerWeights } from "../../../src/domain/retrieval/query-analysis.ts";
+
+const list = (...scores: [string, number][]) => scores.map(([id, score]) => ({ id, score }));
+const ids = (rows: readonly FusedRow[]) => rows.map((row) => row.id);
+const equal = { text: 1, vector: 1, bm25: 1 };
+
+const hits = fc
+  .uniqueArray(fc.record({ id: fc.constantFrom(..."abcdefgh"), score: fc.integer({ min: 0, max: 400 }).map((step) => step / 20) }), {
+    selector: (hit) => hit.id,
+  })
+  .map((found) => found.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)));
+const arm: fc.Arbitrary<Arm> = fc.record({
+  name: fc.constantFrom(...armNames),
+  hits,
+  coverage: fc.double({ min: 0, max: 1, noNaN: true }),
+});
+const arms = fc.uniqueArray(arm, { selector: (each) => each.name, maxLength: 4 });
+
+describe("reciprocal rank fusion", () => {
+  test("first in one list of weight 1 → 1/61", () => {
+    expect(fuseByRanks([{ name: "vector", hits: list(["a", 0.9]) }], equal)[0]?.fusedScore).toBe(1 / 61);
+  });
+
+  test("first in three lists with eight different words → 0.02379", () => {
+    const first = list(["a", 1], ["b", 0.5]);
+    const found = fuseByRanks(
+      ["text" as const, "vector" as const, "bm25" as const].map((name) => ({ name, hits: first })),
+      routerWeights(3),
+    );
+    expect(found[0]?.fusedScore).toBeCloseTo(0.02379, 5);
+    expect(found[0]?.shares.vector).toBeCloseTo(0.549 / 61, 6);
+  });
+
+  test("equal totals: the lower id first", () => {
+    const found = fuseByRanks(
+      [
+        { name: "text", hits: list(["b", 1]) },
+        { name: "vector", hits: list(["a", 1]) },
+      ],
+      equal,
+    );
+    expect(ids(found)).toEqual(["a", "b"]);
+  });
+});
+
+describe("fusion of scores", () => {
+  const vector: Arm = { name: "vector", hits: list(["v1", 0.9], ["v2", 0.86], ["v3", 0.84], ["v4", 0.83]) };
+
+  test("a question whose words the corpus lacks costs the vector arm nothing", () => {
+    const words: Arm = { name: "bm25", hits: list(["w1", 1.2], ["v4", 0.3]), coverage: 0.003 };
+    expect(ids(fuseByScores([vector, words])).slice(0, 3)).toEqual(["v1", "v2", "v3"]);
+  });
+
+  test("a row that both arms rank high passes a row that one ranks first", () => {
+    const words: Arm = { name: "bm25", hits: list(["v2", 9], ["x", 8.5], ["v1", 1]), coverage: 0.8 };
+    expect(ids(fuseByScores([vector, words]))[0]).toBe("v2");
+  });
+
+  test("one arm alone keeps its order to the last row, whatever its coverage", () => {
+    fc.assert(
+      fc.property(arm, (alone) => {
+        expect(ids(fuseByScores([alone, { name: "vector", hits: [] }]))).toEqual(alone.hits.map((hit) => hit.id));
+      }),
+    );
+  });
+
+  test("first in every arm → 1, and nothing exceeds it", () => {
+    const first = list(["a", 3], ["b", 1]);
+    const everywhere = armNames.map((name): Arm => ({ name, hits: first, coverage: 1 }));
+    expect(fuseByScores(everywhere)[0]?.fusedScore).toBeCloseTo(1, 12);
+    fc.assert(fc.property(arms, (given) => fuseByScores(given).every((row) => row.fusedScore >= 0 && row.fusedScore <= 1 + 1e-9)));
+  });
+});
+
+describe.each([...fusionModes])("whatever the mode: %s", (mode) => {
+  const run = (given: readonly Arm[]) => fuse(mode, given, routerWeights(2));
+
+  test("shares add up to the score, every found row is there once, the order is total", () => {
+    fc.assert(
+      fc.property(arms, (given) => {
+        const rows = run(given);
+        const found = new Set(given.flatMap((each) => each.hits.map((hit) => hit.id)));
+        expect(new Set(ids(rows))).toEqual(found);
+        expect(rows).toHaveLength(found.size);
+        for (const { fusedScore, shares } of rows) expect(armNames.reduce((sum, name) => sum + shares[name], 0)).toBe(fusedScore);
+        for (const [at, row] of rows.entries()) {
+          const next = rows[at + 1];
+          if (next !== undefined)
+            expect(row.fusedScore > next.fusedScore || (row.fusedScore === next.fusedScore && row.id < next.id)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test("the order of the arms does not matter", () => {
+    fc.assert(fc.property(arms, (given) => expect(ids(run([...given].reverse()))).toEqual(ids(run(given)))));
+  });
+
+  test("an empty arm changes nothing", () => {
+    fc.assert(
+      fc.property(arms, (given) => {
+        const missing = armNames.filter((name) => !given.some((each) => each.name === name)).map((name): Arm => ({ name, hits: [] }));
+        expect(run([...given, ...missing])).toEqual(run(given));
+      }),
+    );
+  });
+});
