@@ -61,7 +61,7 @@ async function bunTest(
   console.log(`\n=== ${title}: ${files.length} files`);
   const folder = mkdtempSync(join(tmpdir(), "memory-industry-report-"));
   const report = join(folder, "junit.xml");
-  const flags = [`--parallel=${workers}`, "--no-orphans", "--only-failures", `--timeout=${TEST_TIMEOUT_MS}`];
+  const flags = [`--parallel=${workers}`, "--only-failures", `--timeout=${TEST_TIMEOUT_MS}`];
   const command = [
     process.execPath,
     "test",
