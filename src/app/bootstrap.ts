@@ -4,17 +4,23 @@ import { join } from "node:path";
 import type { Config } from "../config/load.ts";
 import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
-import { causeChain, MemoryError } from "../kernel/errors.ts";
+import { causeChain, MemoryError, unavailable } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { OwnerAccess } from "../store/connection.ts";
+import { holdsDatabase } from "../store/embedded/engine.ts";
 import { isConnectionFault } from "../store/failures.ts";
 import { lazyDatabase } from "../store/lazy.ts";
 import type { MigrationReport } from "../store/migrate.ts";
 import { grants, migrations } from "../store/migrations.ts";
+import { openEmbedded } from "../store/pglite.ts";
 import type { Database } from "../store/port.ts";
+import { openPostgres } from "../store/postgres.ts";
 import { type Schema, startEmbedded, startServer } from "../store/start.ts";
 import { checkVectorWidth } from "../store/vectors.ts";
 import type { Assets } from "./assets.ts";
+
+/** A database with the owner's way in, for migrations and their status. */
+export type OwnedDatabase = Database & OwnerAccess;
 
 export interface BootstrapParts {
   readonly config: Config;
@@ -25,6 +31,8 @@ export interface BootstrapParts {
   readonly modelWidth: number | undefined;
 }
 
+const APP_ROLE = "cuba_app";
+
 /** What is assumed of a server that has not answered yet: the oldest that is served. */
 const unseenServer = { concurrent: true, crossProcessNotify: true, exactVectorLimit: 0, serverVersion: 150_000 };
 
@@ -33,7 +41,7 @@ const unseenServer = { concurrent: true, crossProcessNotify: true, exactVectorLi
  * that reaches it; until then each call fails with the true reason.
  * @throws MemoryError where starting makes no sense: a directory that does not open, a newer ledger, a server too old, vectors of another width.
  */
-export async function openDatabase(parts: BootstrapParts): Promise<Database> {
+export async function openDatabase(parts: BootstrapParts): Promise<OwnedDatabase> {
   const { config } = parts;
   const schema: Schema = { migrations, grants, skipMigrations: config.settings.SKIP_MIGRATIONS.value };
   const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
@@ -56,7 +64,7 @@ async function fitting<T extends Database & OwnerAccess>(db: T, { modelWidth }: 
   }
 }
 
-async function embedded(parts: BootstrapParts, schema: Schema): Promise<Database> {
+async function embedded(parts: BootstrapParts, schema: Schema): Promise<OwnedDatabase> {
   const { config, assets, nodeName, log } = parts;
   const { db, report, created } = await startEmbedded({
     directory: join(requirePath(config.paths, "dataDir"), "db"),
@@ -80,10 +88,11 @@ function appPassword({ paths }: Config): string | undefined {
   }
 }
 
-async function server(parts: BootstrapParts, schema: Schema, url: string): Promise<Database> {
+async function server(parts: BootstrapParts, schema: Schema, url: string): Promise<OwnedDatabase> {
   const { config, nodeName, log } = parts;
   const { settings } = config;
-  const open = async (): Promise<Database> => {
+  let opened: OwnedDatabase | undefined;
+  const open = async (): Promise<OwnedDatabase> => {
     const { db, report } = await startServer({
       url,
       schema,
@@ -95,15 +104,53 @@ async function server(parts: BootstrapParts, schema: Schema, url: string): Promi
       ...(settings.DB_MAX_CONNECTIONS.value === undefined ? {} : { maxConnections: settings.DB_MAX_CONNECTIONS.value }),
     });
     tell(parts, report);
-    return await fitting(db, parts);
+    opened = await fitting(db, parts);
+    return opened;
   };
   try {
     return await open();
   } catch (error) {
     if (!isAway(error)) throw error;
     log.warn("the database cannot be reached yet; calls fail until it can", { cause: causeChain(error) });
-    return lazyDatabase(open, unseenServer);
+    const lazy = lazyDatabase(open, unseenServer);
+    return {
+      get traits() {
+        return lazy.traits;
+      },
+      read: lazy.read,
+      write: lazy.write,
+      tryLock: lazy.tryLock,
+      listen: lazy.listen,
+      asOwner: async (work) => await (opened ?? (await open())).asOwner(work),
+      [Symbol.asyncDispose]: () => lazy[Symbol.asyncDispose](),
+    };
   }
+}
+
+/**
+ * Opens what is there for a look: nothing is unpacked, migrated or refused.
+ * @throws MemoryError with the reason where there is nothing, or it does not open.
+ */
+export async function openForReading(parts: Omit<BootstrapParts, "modelWidth">): Promise<OwnedDatabase> {
+  const { config, assets, nodeName, log } = parts;
+  const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+  if (choice.kind === "embedded") {
+    const directory = join(requirePath(config.paths, "dataDir"), "db");
+    if (!holdsDatabase(directory)) throw unavailable(`There is no database in ${directory} yet; the first client or 'serve' makes it.`);
+    return await openEmbedded({ directory, assets: await assets.engine(requirePath(config.paths, "cacheRoot")), nodeName });
+  }
+  const common = { url: choice.url, nodeName, log };
+  const asApp = openPostgres({ ...common, role: APP_ROLE });
+  try {
+    if (config.settings.APP_ROLE.value) {
+      await asApp.ping();
+      return asApp;
+    }
+  } catch (error) {
+    await asApp[Symbol.asyncDispose]();
+    if (isConnectionFault(error)) throw error;
+  }
+  return openPostgres(common);
 }
 
 /** True where waiting may help: nobody answers, rather than somebody refusing. */

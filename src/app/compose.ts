@@ -2,8 +2,9 @@
 import { availableParallelism, freemem } from "node:os";
 import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
+import type { ServedApp } from "../daemon/served-app.ts";
 import { createEmbedder } from "../inference/embedder.ts";
-import { locateEmbeddingModel } from "../inference/models/locate.ts";
+import { type LocatedModel, locateEmbeddingModel } from "../inference/models/locate.ts";
 import type { Embedder } from "../inference/port.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
@@ -17,13 +18,12 @@ import { createReminders } from "../services/reminders.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
-import type { Database } from "../store/port.ts";
 import { nodeIdentity } from "../store/queries/node.ts";
 import { tools } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
-import type { App } from "./app.ts";
 import type { Assets } from "./assets.ts";
-import { openDatabase } from "./bootstrap.ts";
+import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
+import { ownerMethods } from "./owner-methods.ts";
 
 export interface ComposeOptions {
   readonly config: Config;
@@ -40,26 +40,29 @@ const MEGABYTE = 1_048_576;
 /** Half the cores, 1 to 4: beyond four threads one text gets slower (`retrieval.md` §5.2). */
 const defaultThreads = () => Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
 
+const explicit = <T>(setting: { readonly value: T; readonly layer: string }) => (setting.layer === "default" ? undefined : setting.value);
+
+/** Where the embedding model of this configuration lies. */
+export const locateModel = ({ settings, paths }: Config): Promise<LocatedModel> =>
+  locateEmbeddingModel({
+    explicitPath: settings.ONNX_MODEL_PATH.value,
+    cacheRoot: paths.cacheRoot,
+    legacyCacheRoot: paths.legacyCacheRoot,
+    overrides: {
+      name: explicit(settings.EMBED_MODEL),
+      dimensions: explicit(settings.EMBEDDING_DIM),
+      pooling: explicit(settings.POOLING),
+      queryPrefix: explicit(settings.QUERY_PREFIX),
+      passagePrefix: explicit(settings.PASSAGE_PREFIX),
+    },
+  });
+
 /** The embedding model of this configuration; nothing is loaded yet. */
-function embedderOf({ config, assets, log }: ComposeOptions): Promise<Embedder> {
-  const { settings, paths } = config;
-  const explicit = <T>(setting: { readonly value: T; readonly layer: string }) => (setting.layer === "default" ? undefined : setting.value);
-  const { cacheRoot, legacyCacheRoot } = paths;
+export function embedderOf({ config, assets, log }: Pick<ComposeOptions, "config" | "assets" | "log">): Promise<Embedder> {
+  const { cacheRoot } = config.paths;
   return createEmbedder({
-    find: () =>
-      locateEmbeddingModel({
-        explicitPath: settings.ONNX_MODEL_PATH.value,
-        cacheRoot,
-        legacyCacheRoot,
-        overrides: {
-          name: explicit(settings.EMBED_MODEL),
-          dimensions: explicit(settings.EMBEDDING_DIM),
-          pooling: explicit(settings.POOLING),
-          queryPrefix: explicit(settings.QUERY_PREFIX),
-          passagePrefix: explicit(settings.PASSAGE_PREFIX),
-        },
-      }),
-    threads: settings.EMBED_INTRA_THREADS.value ?? defaultThreads(),
+    find: () => locateModel(config),
+    threads: config.settings.EMBED_INTRA_THREADS.value ?? defaultThreads(),
     runtimeDirectory: cacheRoot === undefined ? undefined : assets.runtimeDirectory(cacheRoot),
     derivedDirectory: cacheRoot,
     log,
@@ -70,7 +73,7 @@ function embedderOf({ config, assets, log }: ComposeOptions): Promise<Embedder> 
  * Composes the product over the database of this configuration.
  * @throws MemoryError where starting makes no sense (`openDatabase`, width mismatch); what was opened is closed again.
  */
-export async function compose(options: ComposeOptions): Promise<App> {
+export async function compose(options: ComposeOptions): Promise<ServedApp> {
   const { config, log } = options;
   for (const { message } of config.warnings) log.warn(message);
   const nodeName = nodeNameOf(config);
@@ -87,7 +90,7 @@ export async function compose(options: ComposeOptions): Promise<App> {
 /** Width of the installed model's vectors; undefined where there is none, and then the columns fit. */
 const widthOf = (embedder: Embedder): number | undefined => (embedder.status().state === "missing" ? undefined : embedder.dimensions);
 
-function assemble({ config, log, servesHttp }: ComposeOptions, db: Database, embedder: Embedder, nodeName: string): App {
+function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase, embedder: Embedder, nodeName: string): ServedApp {
   const { settings, paths } = config;
   const filterOn = settings.PROJECT_FILTER.value;
   const registry = createClientRegistry(Date.now);
@@ -109,7 +112,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: Database, emb
     log,
     handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
     profile: settings.TOOL_PROFILE.value,
-    ownerMethods: new Map(),
+    ownerMethods: ownerMethods({ config, embedder, model: () => locateModel(config), database: { db } }),
   });
   const sweep = setInterval(() => registry.sweep(), SWEEP_EVERY_MS);
   sweep.unref();

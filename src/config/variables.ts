@@ -248,3 +248,7 @@ export const describeVariable = (key: VariableName): Variable => variables[key];
 /** The names a variable is read under; the first one set wins. */
 export const namesOf = (key: VariableName): readonly [string, ...string[]] =>
   describeVariable(key).names ?? [`MEMORY_INDUSTRY_${key}`, `CUBA_${key}`];
+
+/** Every name of a variable that belongs to one connection: a bridge passes these on and keeps them out of its daemon's environment. */
+export const connectionVariables = (): readonly string[] =>
+  variableNames.filter((key) => describeVariable(key).connection === true).flatMap((key) => namesOf(key));

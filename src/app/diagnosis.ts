@@ -1,0 +1,152 @@
+/** Gathers what `doctor` judges: from the process that owns the database, and from outside. Migrates nothing, starts nothing. */
+import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { availableParallelism, freemem, totalmem } from "node:os";
+import { basename, join } from "node:path";
+import type { Config } from "../config/load.ts";
+import { chooseDatabase, modes } from "../config/modes.ts";
+import { liveOwner, readOwner } from "../daemon/owner-lock.ts";
+import { type DaemonPaths, withoutPassword } from "../daemon/paths.ts";
+import type { OurProcess, OutsideFacts, OwnerFacts, OwnerState } from "../doctor/check.ts";
+import { goldenCosine } from "../inference/models/golden.ts";
+import type { LocatedModel } from "../inference/models/locate.ts";
+import type { Embedder } from "../inference/port.ts";
+import { VERSION } from "../kernel/version.ts";
+import { migrationStatus } from "../store/migrate.ts";
+import { migrations } from "../store/migrations.ts";
+import type { Linked } from "../transports/daemon-link.ts";
+import type { OwnedDatabase } from "./bootstrap.ts";
+
+const MEGABYTE = 1_048_576;
+
+/** Tables that the shipped migrations create: read from the files, so that no list can fall behind. */
+const shippedTables = (): string[] =>
+  [
+    ...new Set(
+      migrations.flatMap(({ sql }) =>
+        [...sql.matchAll(/^create table (?:if not exists )?(brain_[a-z_]+)/gim)].map((match) => match[1] ?? ""),
+      ),
+    ),
+  ].sort();
+
+export interface OwnerParts {
+  readonly config: Config;
+  readonly embedder: Embedder;
+  readonly model: () => Promise<LocatedModel>;
+  readonly database: { readonly db: OwnedDatabase } | { readonly reason: string };
+}
+
+/** What the owner of the database knows. */
+export async function ownerFacts(
+  parts: OwnerParts,
+  options: { readonly deep: boolean; readonly signal: AbortSignal },
+): Promise<OwnerFacts> {
+  const { config, embedder, database } = parts;
+  const { settings } = config;
+  const choice = chooseDatabase(config.mode, settings.DATABASE_URL.value);
+  const model = await parts.model();
+  const golden = model.kind === "installed" ? model.settings.golden : undefined;
+  return {
+    mode: { name: config.mode, description: modes[config.mode].doc },
+    place: choice.kind === "postgres" ? withoutPassword(choice.url) : join(config.paths.dataDir ?? "", "db"),
+    isEmbedded: choice.kind === "embedded",
+    configurationWarnings: config.warnings.map(({ message }) => message),
+    machine: { totalMb: Math.round(totalmem() / MEGABYTE), availableMb: availableMb(), cores: availableParallelism() },
+    auditKey: { isSet: settings.AUDIT_KEY.value !== undefined },
+    identifiesCallers: false,
+    embedder,
+    goldenCosine: golden === undefined ? undefined : (signal) => goldenCosine(embedder, golden, signal),
+    database:
+      "db" in database
+        ? { db: database.db, migrations: () => database.db.asOwner((connection) => migrationStatus(connection, migrations)) }
+        : { db: undefined, reason: database.reason },
+    tables: shippedTables(),
+    ...options,
+  };
+}
+
+/** Memory that new work can have, MiB: what the kernel estimates, else what is free. */
+export function availableMb(): number {
+  try {
+    const found = /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync("/proc/meminfo", "utf8"));
+    if (found !== null) return Math.round(Number(found[1]) / 1024);
+  } catch {
+    // Only Linux has this file.
+  }
+  return Math.round(freemem() / MEGABYTE);
+}
+
+/** Who owns the data directory, from the lock and the answer on its socket. */
+export function ownerState(place: DaemonPaths, found: Linked): OwnerState {
+  if (found.kind === "linked") {
+    const { pid, version, owner } = found.link.welcome;
+    return { kind: "answers", pid, version, how: owner, address: readOwner(place.lock)?.address };
+  }
+  const record = readOwner(place.lock);
+  const live = liveOwner(place.lock);
+  if (live !== undefined || found.kind === "silent") return { kind: "silent", pid: live?.pid, version: live?.version };
+  return record === undefined ? { kind: "none" } : { kind: "dead", pid: record.pid };
+}
+
+/** Longest wait for whoever listens on the HTTP address, milliseconds. */
+const PORT_PROBE_MS = 1_000;
+
+export function outsideFacts(config: Config, place: DaemonPaths, found: Linked): OutsideFacts {
+  const { host, port } = config.settings.HTTP_ADDR.value;
+  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return {
+    version: VERSION,
+    httpAddress: address,
+    probePort: () => probePort(address),
+    owner: ownerState(place, found),
+    dataDirectory: place.dataDir,
+    processes: async () => ourProcesses(),
+    exposedFiles: async () => exposedFiles(config),
+  };
+}
+
+async function probePort(address: string): Promise<"free" | "ours" | "taken"> {
+  try {
+    const answer = await fetch(`http://${address}/health`, { signal: AbortSignal.timeout(PORT_PROBE_MS), proxy: "" });
+    const body: unknown = await answer.json();
+    return typeof body === "object" && body !== null && "clients_count" in body ? "ours" : "taken";
+  } catch (error) {
+    const refused = error instanceof Error && "code" in error && /^(ECONNREFUSED|ConnectionRefused)$/.test(String(error.code));
+    return refused ? "free" : "taken";
+  }
+}
+
+const programNames = new Set(["memory-industry", "cuba-memorys", "cuba-memorys-daemon"]);
+
+/** Processes of ours but this one, where the system shows them (Linux): whole file name, since a prefix would accuse strangers. */
+function ourProcesses(): OurProcess[] | undefined {
+  let pids: number[];
+  try {
+    pids = readdirSync("/proc")
+      .map(Number)
+      .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
+  } catch {
+    return undefined;
+  }
+  return pids.flatMap((pid): OurProcess[] => {
+    try {
+      const image = readlinkSync(`/proc/${pid}/exe`);
+      const path = image.replace(/ \(deleted\)$/, "");
+      if (!programNames.has(basename(path))) return [];
+      const replaced = image !== path || statSync(path).mtimeMs > statSync(`/proc/${pid}`).ctimeMs;
+      return [{ pid, program: path, isStale: replaced }];
+    } catch {
+      return []; // gone meanwhile, or another user's
+    }
+  });
+}
+
+/** Files with secrets in them that others can read. */
+function exposedFiles({ paths }: Config): string[] {
+  if (process.platform === "win32") return [];
+  const names = ["pgpass", "pgpass_app", "audit_key", "llm.env", "graph.env", "memory-industry.env"];
+  const folders = [paths.configDir, paths.serviceEnvDir, paths.cacheRoot].filter((folder) => folder !== undefined);
+  return [...new Set(folders.flatMap((folder) => names.map((name) => join(folder, name))))].filter((file) => {
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    return stat?.isFile() === true && (stat.mode & 0o077) !== 0;
+  });
+}

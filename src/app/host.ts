@@ -1,0 +1,60 @@
+/** What a command finds around it: output, signals, configuration, and the roads to the memories. */
+import type { CliHost, Installation } from "../cli/command.ts";
+import { environment } from "../config/environment.ts";
+import type { Config } from "../config/load.ts";
+import { homeOf, requirePath } from "../config/paths.ts";
+import { namesOf, type VariableName } from "../config/variables.ts";
+import { VERSION } from "../kernel/version.ts";
+import { type ProcessFacts, processFacts, program, signalled } from "./process.ts";
+
+/** Variables that a client's own process needs when they are set here; paths are checked by `setup`. */
+const clientVariables: readonly { readonly key: VariableName; readonly isPath: boolean }[] = [
+  { key: "DATABASE_URL", isPath: false },
+  { key: "DATA_DIR", isPath: true },
+  { key: "ONNX_MODEL_PATH", isPath: true },
+  { key: "ORT_DYLIB_PATH", isPath: true },
+  { key: "EMBED_MODEL", isPath: false },
+  { key: "EMBEDDING_DIM", isPath: false },
+];
+
+function installation(config: Config): Installation {
+  const { settings, paths, warnings } = config;
+  const set = environment();
+  const unreadable = warnings.find(({ key, refused }) => key === "HTTP_ADDR" && refused);
+  return {
+    platform: process.platform,
+    home: homeOf(set),
+    workingDirectory: process.cwd(),
+    undoDir: () => requirePath(paths, "undoDir"),
+    configDir: () => requirePath(paths, "configDir"),
+    clientVariables: clientVariables.flatMap(({ key, isPath }) => {
+      const name = namesOf(key).find((candidate) => (set[candidate] ?? "").trim() !== "");
+      const value = name === undefined ? undefined : set[name]?.trim();
+      return name === undefined || value === undefined ? [] : [{ name, value, isPath }];
+    }),
+    hasHttpToken: settings.HTTP_TOKEN.value !== undefined,
+    httpAddress: {
+      value: settings.HTTP_ADDR.value,
+      unreadable: unreadable === undefined ? undefined : { variable: unreadable.name, problem: unreadable.message },
+    },
+  };
+}
+
+/** The host of this process. Configuration is read when a command first needs it; help and version read none. */
+export function processHost(): CliHost {
+  let known: ProcessFacts | undefined;
+  const facts = () => (known ??= processFacts());
+  const signal = signalled();
+  return {
+    version: VERSION,
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    stdin: () => Bun.stdin.text(),
+    signal,
+    installation: () => installation(facts().config),
+    program,
+    openGateway: async ({ project }) => (await import("./gateway.ts")).openGateway(facts(), project, signal),
+    diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
+    serve: async (options) => (await import("./daemon.ts")).runServe(facts(), options, signal),
+  };
+}

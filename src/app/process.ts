@@ -1,0 +1,98 @@
+/** What every way of running this program shares: its own command line, configuration, log and the place of the daemon. Imports nothing heavy. */
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { loadProcessConfig } from "../config/environment.ts";
+import type { Config } from "../config/load.ts";
+import { chooseDatabase } from "../config/modes.ts";
+import { requirePath } from "../config/paths.ts";
+import { describeVariable, variableNames } from "../config/variables.ts";
+import { type DaemonPaths, daemonPaths } from "../daemon/paths.ts";
+import { embeddedFolder } from "../kernel/embedded.ts";
+import { createLogger, type Logger, parseLogLevel } from "../kernel/logger.ts";
+import { VERSION } from "../kernel/version.ts";
+import type { Hello } from "../transports/frames.ts";
+
+/** How this program is started again: the executable, or Bun with the source's main file. Needs nothing on PATH. */
+export const program: readonly [string, ...string[]] =
+  embeddedFolder() === undefined ? [process.execPath, Bun.fileURLToPath(new URL("../main.ts", import.meta.url))] : [process.execPath];
+
+/** The command of a daemon that a bridge starts. */
+export const daemonCommand: readonly string[] = [...program, "daemon"];
+
+export interface ProcessFacts {
+  readonly config: Config;
+  readonly log: Logger;
+  /** Files of the daemon of this data directory and database. @throws MemoryError where there is no place for them. */
+  readonly paths: () => DaemonPaths;
+}
+
+/** Reads the configuration of this process; its warnings are the daemon's to tell. */
+export function processFacts(): ProcessFacts {
+  const config = loadProcessConfig();
+  const log = createLogger({ level: parseLogLevel(config.settings.LOG.value), write: (line) => void process.stderr.write(`${line}\n`) });
+  const paths = () => {
+    const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+    return daemonPaths({
+      dataDir: requirePath(config.paths, "dataDir"),
+      databaseUrl: choice.kind === "postgres" ? choice.url : undefined,
+      runtimeDir: config.paths.runtimeDir,
+      temporaryDir: tmpdir(),
+      platform: process.platform,
+      uid: process.getuid?.(),
+    });
+  };
+  return { config, log, paths };
+}
+
+/** Settings that are the asking process's own business, although they belong to no connection. */
+const ownBusiness = new Set(["LOG", "DAEMON", "HANDSHAKE_TIMEOUT_SECS", "HTTP_ADDR", "IDLE_SHUTDOWN_SECS", "MODELS_URL", "UNDO_DIR"]);
+/** Characters of a digest: enough to tell two values apart, useless to guess a secret from. */
+const DIGEST_CHARS = 12;
+
+/** A digest of each setting that counts where the daemon runs; two processes whose digests differ were started differently. */
+export function settingDigests({ settings }: Config): Record<string, string> {
+  const digests: Record<string, string> = {};
+  for (const key of variableNames) {
+    if (describeVariable(key).connection === true || ownBusiness.has(key)) continue;
+    const value = JSON.stringify(settings[key].value) ?? "unset";
+    digests[key] = createHash("sha256").update(`${key}=${value}`).digest("base64url").slice(0, DIGEST_CHARS);
+  }
+  return digests;
+}
+
+/** The greeting of this process: what belongs to its connection. `project` overrides the configured one. */
+export function helloOf(kind: Hello["kind"], config: Config, project?: string): Hello {
+  const { settings } = config;
+  return {
+    kind,
+    version: VERSION,
+    connection: crypto.randomUUID(),
+    label: settings.CLIENT_ID.value,
+    project: project ?? settings.PROJECT.value,
+    syncDir: undefined,
+    profile: settings.TOOL_PROFILE.value,
+    directory: workingDirectory(),
+    settings: settingDigests(config),
+  };
+}
+
+/** The working directory; undefined where it has been deleted under us. */
+function workingDirectory(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Fires on SIGINT and SIGTERM; a second signal ends the process at once. */
+export function signalled(): AbortSignal {
+  const stop = new AbortController();
+  let seen = 0;
+  for (const name of ["SIGINT", "SIGTERM"] as const)
+    process.on(name, () => {
+      if (++seen > 1) process.exit(130);
+      stop.abort();
+    });
+  return stop.signal;
+}
