@@ -1,9 +1,14 @@
 /** The daemon as this program runs it: configuration in, exit code out. */
+import type { ServeOptions } from "../cli/command.ts";
+import { createEventBus } from "../daemon/events.ts";
 import { runDaemon } from "../daemon/run.ts";
+import { serve } from "../daemon/serve.ts";
+import { unavailable } from "../kernel/errors.ts";
+import { showAddress } from "../kernel/kinds.ts";
 import { VERSION } from "../kernel/version.ts";
 import { openAssets } from "./assets.ts";
 import { compose } from "./compose.ts";
-import { daemonCommand, processFacts, settingDigests, signalled } from "./process.ts";
+import { daemonCommand, type ProcessFacts, processFacts, program, settingDigests, signalled } from "./process.ts";
 
 /** Time without clients after which a daemon that a bridge started ends itself, seconds (`design.md` §3). */
 const AUTO_IDLE_SECS = 600;
@@ -25,4 +30,40 @@ export async function runAutoDaemon(): Promise<number> {
     log,
   });
 }
-export async function runServe(..._args: unknown[]): Promise<void> {}
+
+/**
+ * `serve` by a person or a service unit: the port, then the same daemon. Resolves when it was told to stop.
+ * @throws MemoryError with the reason where it could not start.
+ */
+export async function runServe({ config, log, paths }: ProcessFacts, options: ServeOptions, stop: AbortSignal): Promise<void> {
+  const { settings } = config;
+  const { address, onListening } = options;
+  const idleSecs = settings.IDLE_SHUTDOWN_SECS.value ?? 0;
+  let reason = "the daemon could not start; its log on standard error says why.";
+  const code = await serve({
+    paths: paths(),
+    version: VERSION,
+    command: [...program, "serve", showAddress(address)],
+    compose: () => compose({ config, assets: openAssets(), log, servesHttp: true }),
+    settings: settingDigests(config),
+    idleShutdownMs: idleSecs === 0 ? undefined : idleSecs * 1_000,
+    stop,
+    stderr: (line) => {
+      reason = line.replace(/^memory-industry[^:]*: /, "");
+    },
+    log,
+    http: {
+      address,
+      version: VERSION,
+      adminToken: settings.HTTP_TOKEN.value,
+      peerToken: undefined,
+      allowedHosts: settings.HTTP_ALLOWED_HOSTS.value,
+      allowedOrigins: settings.HTTP_ALLOWED_ORIGINS.value,
+      handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
+      events: createEventBus(),
+      log,
+    },
+    ...(onListening === undefined ? {} : { onListening }),
+  });
+  if (code !== 0) throw unavailable(reason);
+}
