@@ -12,4 +12,5 @@ async function run(): Promise<number> {
 process.exitCode = await run();
 // Nothing is left to do; a timer or a socket of a library must not keep the process.
 process.exit();
+
 export {};
