@@ -4,7 +4,7 @@
  * Version of the text form below. Part of every stored label, so a change of the form makes old vectors visible as stale (`reembed`).
  * Form chosen by measurement (`retrieval.md` §5.2): nDCG@10 on LoCoMo, vector arm alone: bare .161, `[type:name] text` .335, `name (type): text` .467.
  */
-export const TEXT_FORM = "name-type-1";
+const TEXT_FORM = "name-type-1";
 
 /**
  * The text embedded for a stored observation, episode or chunk, without the model's prefix (the embedder adds it by role).

@@ -28,18 +28,20 @@ export interface EmbedderOptions {
   readonly clock?: Clock;
   /** Starts the worker; tests bring one that misbehaves. */
   readonly spawn?: () => Worker;
+  /** Milliseconds after which a load or one text counts as stuck; tests shorten them. */
+  readonly limits?: { readonly loadMs: number; readonly textMs: number };
 }
 
 /** Loads and crashes in a row before we stop trying with the same files. */
 const MOST_FAILURES = 3;
-/** A load that takes longer is stuck; the largest model of the catalogue takes seconds. */
-const LONGEST_LOAD_MS = 300_000;
+/** The largest model of the catalogue loads in seconds and reads its longest text in some; what takes longer is stuck. */
+const LIMITS = { loadMs: 300_000, textMs: 60_000 };
 
 /**
  * @returns an embedder in the state `idle`, `missing` or `failed` (a model that must not be used); nothing is loaded yet.
  */
 export async function createEmbedder(options: EmbedderOptions): Promise<Embedder> {
-  const { log } = options;
+  const { log, limits = LIMITS } = options;
   const lane = createLane();
   const cache = createQueryCache(options.clock);
   let model = await options.find();
@@ -88,7 +90,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
       derivedDirectory: options.derivedDirectory,
     };
     const spawn = options.spawn ?? spawnWorker;
-    const limit = setTimeout(() => void starting?.stop(), LONGEST_LOAD_MS);
+    const limit = setTimeout(() => void starting?.stop(), limits.loadMs);
     try {
       if (!(await hasCurrentCompact(request))) {
         // In a worker of its own: the 100 MB that making a vocabulary takes go with that thread.
@@ -124,7 +126,8 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
 
   /** One load at a time, whoever asks; it belongs to nobody, so a caller that gives up does not end it. */
   function ready(): Promise<WorkerClient> {
-    if (worker !== undefined) return Promise.resolve(worker);
+    if (worker?.alive) return Promise.resolve(worker);
+    worker = undefined;
     loading ??= load()
       .then((client) => {
         worker = client;
@@ -137,6 +140,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
   }
 
   async function serve(client: WorkerClient, ticket: Ticket): Promise<void> {
+    const limit = setTimeout(() => void client.stop(), limits.textMs);
     try {
       const answer = await client.ask({ kind: "embed", text: prefixed(ticket.text, ticket.role) });
       if (answer.kind !== "vector") throw new Error(`the worker answered '${answer.kind}'`);
@@ -152,6 +156,8 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
         log.error("embedding worker died", { model: settings.name, reason, failures });
       }
       ticket.reject(failed(sentence(reason)));
+    } finally {
+      clearTimeout(limit);
     }
   }
 
@@ -179,7 +185,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
   return {
     label,
     dimensions: settings.dimensions,
-    status: () => stateOf(model, failure, worker !== undefined, loading !== undefined),
+    status: () => stateOf(model, failure, worker?.alive === true, loading !== undefined),
     warm() {
       if (!closed) ready().catch(() => undefined);
     },
@@ -207,8 +213,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
       await starting?.stop();
       const client = worker ?? (await loading?.catch(() => undefined));
       worker = undefined;
-      await client?.ask({ kind: "release" }).catch(() => undefined);
-      await client?.stop();
+      await client?.retire();
     },
   };
 }

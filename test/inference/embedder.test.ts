@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEmbedder, createNoEmbedder } from "../../src/inference/embedder.ts";
+import { createEmbedder, createNoEmbedder, type EmbedderOptions } from "../../src/inference/embedder.ts";
 import { type EmbeddingPlaces, locateEmbeddingModel } from "../../src/inference/models/locate.ts";
 import type { EmbeddingOverrides } from "../../src/inference/models/settings.ts";
 import { spawnWorker } from "../../src/inference/onnx/worker-client.ts";
@@ -28,9 +28,13 @@ const dot = (a: Float32Array | undefined, b: Float32Array | undefined) => {
   return sum;
 };
 
-async function embedderOf(places: Partial<EmbeddingPlaces> = {}, spawn?: () => Worker): Promise<Embedder> {
+async function embedderOf(
+  places: Partial<EmbeddingPlaces> = {},
+  spawn?: () => Worker,
+  more: Partial<EmbedderOptions> = {},
+): Promise<Embedder> {
   const find = () => locateEmbeddingModel({ explicitPath: directory, overrides: {}, ...places });
-  const embedder = await createEmbedder({ find, threads: 1, log: silentLogger, ...(spawn === undefined ? {} : { spawn }) });
+  const embedder = await createEmbedder({ find, threads: 1, log: silentLogger, ...(spawn === undefined ? {} : { spawn }), ...more });
   open.push(embedder);
   return embedder;
 }
@@ -217,6 +221,35 @@ for (const [word, reason] of [
     expect(embedder.status().state).toBe("ready");
   });
 }
+
+test("a worker that died while nobody asked is started again, and nobody notices", async () => {
+  await writeTinyModel(directory, { dimensions: 4 });
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  let spawned = 0;
+  const embedder = await embedderOf({}, () => {
+    const worker = unruly();
+    // The first one only makes the vocabulary.
+    if (++spawned === 2) worker.addEventListener("close", () => resolve());
+    return worker;
+  });
+  await embedder.embed(["later"], "passage", patient());
+  await gone;
+  expect(await embedder.embed(["fine"], "passage", patient())).toHaveLength(1);
+});
+
+test("a text that never comes back is given up, and the next one finds a fresh worker", async () => {
+  await writeTinyModel(directory, { dimensions: 4 });
+  const embedder = await embedderOf({}, unruly, { limits: { loadMs: 60_000, textMs: 200 } });
+  await expect(embedder.embed(["hang"], "passage", patient())).rejects.toMatchObject({ code: "unavailable" });
+  expect(await embedder.embed(["fine"], "passage", patient())).toHaveLength(1);
+});
+
+test("a load that never ends is a failure, not a wait", async () => {
+  await writeTinyModel(directory, { dimensions: 4 });
+  const embedder = await embedderOf({}, unruly, { threads: 4, limits: { loadMs: 200, textMs: 60_000 } });
+  await expect(embedder.embed(["fine"], "passage", patient())).rejects.toMatchObject({ code: "unavailable" });
+  expect(embedder.status()).toMatchObject({ state: "failed" });
+});
 
 test("one text that cannot be embedded fails its own call only", async () => {
   await writeTinyModel(directory, { dimensions: 4 });

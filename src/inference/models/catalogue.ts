@@ -258,10 +258,27 @@ export const catalogue: readonly CatalogueModel[] = [
   },
 ];
 
-export const embeddingModels = catalogue.filter((model): model is EmbeddingModel => model.slot === "embed");
-
 /** The catalogue's embedding model of that name. */
-export const embeddingModel = (name: string): EmbeddingModel | undefined => embeddingModels.find((model) => model.name === name);
+export const embeddingModel = (name: string): EmbeddingModel | undefined =>
+  catalogue.find((model): model is EmbeddingModel => model.slot === "embed" && model.name === name);
+
+/** What a person, the machine or the memory plan wants of a slot. */
+export interface ModelChoice {
+  /** `--model`; beats the other two. */
+  readonly name?: string | undefined;
+  /** `--gpu`: the reranker's file for a card. */
+  readonly gpu?: boolean;
+  /** The memory plan: only the light sibling fits. The embedder has none. */
+  readonly light?: boolean;
+}
+
+/** The model that `models <slot>` installs; undefined where the catalogue has none of that name in that slot. */
+export function chosenModel(slot: Slot, { name, gpu = false, light = false }: ModelChoice): CatalogueModel | undefined {
+  const offered = catalogue.filter((model) => model.slot === slot);
+  if (name !== undefined) return offered.find((model) => model.name === name);
+  const wanted = light ? "light" : gpu ? "gpu" : "default";
+  return offered.find((model) => model.slot !== "embed" && model.variant === wanted) ?? offered[0];
+}
 
 /** Files that nothing of ours pins yet, as `model/file`: they are verified against the hub's pointer only. */
 export const unpinnedFiles = (): string[] =>

@@ -12,7 +12,7 @@ export const DESCRIPTION_FILE = "memory-industry.json";
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, "a SHA-256 in lower-case hexadecimal");
 const count = z.int().positive();
 
-export const fileDigestSchema = z.object({ sha256, size: count });
+const fileDigestSchema = z.object({ sha256, size: count });
 
 /** A text and the vector that this model must give for it, cosine at least {@link GOLDEN_MIN_COSINE}; `doctor` checks it. */
 export const goldenSchema = z.object({
@@ -67,7 +67,6 @@ const modelDescriptionSchema = z.discriminatedUnion("kind", [
   entailmentDescriptionSchema,
 ]);
 
-export type FileDigest = z.infer<typeof fileDigestSchema>;
 export type Golden = z.infer<typeof goldenSchema>;
 export type EmbeddingDescription = z.infer<typeof embeddingDescriptionSchema>;
 export type ModelDescription = z.infer<typeof modelDescriptionSchema>;

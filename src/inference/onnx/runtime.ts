@@ -8,7 +8,7 @@ export type { InferenceSession };
  * required, extracts the embedded `.node` file and runtime library there (once) and opens them. From source the package finds its own files and the value
  * is not read.
  */
-export const RUNTIME_DIRECTORY = Symbol.for("memory-industry.onnxruntime.directory");
+const RUNTIME_DIRECTORY = Symbol.for("memory-industry.onnxruntime.directory");
 
 export type Runtime = typeof import("onnxruntime-node");
 

@@ -11,9 +11,19 @@ export interface WorkerClient {
    * @throws Error with the worker's reason where it could not do it; {@link WorkerDied} where it is gone.
    */
   ask(message: ToWorker): Promise<Exclude<FromWorker, { kind: "failed" }>>;
-  /** Ends the thread; a native call under way is abandoned. Returns when it is gone. */
+  /** False once the thread is gone. */
+  readonly alive: boolean;
+  /** Ends the thread; a call under way is abandoned. Returns when it is gone, after five seconds at most. */
   stop(): Promise<void>;
+  /**
+   * Frees the model first, then ends the thread. Left to the thread's end, the runtime's destructors have met a half-gone interpreter and taken the whole
+   * process along (reports from Bun 1.3; not seen with 1.4.5, where both ways were tried).
+   */
+  retire(): Promise<void>;
 }
+
+/** A thread inside a native call ends when the call returns; nobody who shuts down waits longer than this for it. */
+const LONGEST_STOP_MS = 5_000;
 
 /** A small heap (`smol`) is collected more often: the worker holds the model outside it. */
 export const spawnWorker = (): Worker => new Worker(workerEntry(), { smol: true, name: "embedding" });
@@ -42,27 +52,47 @@ export function createWorkerClient(spawn: () => Worker): WorkerClient {
   // A process with nothing else to do may end; whoever waits for an answer keeps it alive.
   worker.unref();
 
-  return {
-    async ask(message) {
-      if (dead !== undefined) throw new WorkerDied(dead);
-      const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
-      waiting = { resolve, reject };
+  const ask: WorkerClient["ask"] = async (message) => {
+    if (dead !== undefined) throw new WorkerDied(dead);
+    const { promise, resolve, reject } = Promise.withResolvers<FromWorker>();
+    waiting = { resolve, reject };
+    worker.ref();
+    worker.postMessage(message);
+    try {
+      const answer = await promise;
+      if (answer.kind === "failed") throw new Error(answer.reason);
+      return answer;
+    } finally {
+      worker.unref();
+    }
+  };
+  const stop = async () => {
+    if (dead === undefined) {
       worker.ref();
-      worker.postMessage(message);
-      try {
-        const answer = await promise;
-        if (answer.kind === "failed") throw new Error(answer.reason);
-        return answer;
-      } finally {
-        worker.unref();
-      }
+      worker.terminate();
+    }
+    await within(LONGEST_STOP_MS, closed);
+  };
+  return {
+    ask,
+    stop,
+    get alive() {
+      return dead === undefined;
     },
-    async stop() {
-      if (dead === undefined) {
-        worker.ref();
-        worker.terminate();
-      }
-      await closed;
+    async retire() {
+      await within(
+        LONGEST_STOP_MS,
+        ask({ kind: "release" }).catch(() => undefined),
+      );
+      await stop();
     },
   };
+}
+
+/** Waits for `work`, but not longer than `ms`. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }

@@ -18,7 +18,7 @@ const TAG_BITS = 12;
 const INDEX_BITS = 32 - TAG_BITS;
 const INDEX_MASK = (1 << INDEX_BITS) - 1;
 /** The index leaves room for so many pieces; the largest vocabulary in the catalogue has 250,048. */
-export const MOST_PIECES = INDEX_MASK - 1;
+const MOST_PIECES = INDEX_MASK - 1;
 const LONGEST_PIECE = 255;
 const CODE_UNITS = 0x10000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { catalogue, embeddingModel, unpinnedFiles } from "../../../src/inference/models/catalogue.ts";
+import { catalogue, chosenModel, embeddingModel, unpinnedFiles } from "../../../src/inference/models/catalogue.ts";
 
 test("each slot has its default and its light sibling", () => {
   expect(catalogue.map(({ slot, name, leaf }) => `${slot} ${name} ${leaf}`)).toEqual([
@@ -57,4 +57,20 @@ test("what nobody has pinned yet is a known list, to close before a release", ()
     "mDeBERTa-v3-base-xnli-multilingual-nli-2mil7/tokenizer.json",
     "multilingual-MiniLMv2-L6-mnli-xnli/tokenizer.json",
   ]);
+});
+
+test("the machine chooses among siblings, a person beats the machine", () => {
+  const name = (...choice: Parameters<typeof chosenModel>) => chosenModel(...choice)?.name;
+  expect(name("embed", {})).toBe("multilingual-e5-small");
+  expect(name("embed", { light: true, gpu: true })).toBe("multilingual-e5-small");
+  expect(name("embed", { name: "bge-m3" })).toBe("bge-m3");
+  expect(name("embed", { name: "bge-reranker-v2-m3" })).toBeUndefined();
+  expect(name("reranker", {})).toBe("bge-reranker-v2-m3");
+  expect(name("reranker", { gpu: true })).toBe("bge-reranker-v2-m3-fp16");
+  expect(name("reranker", { light: true })).toBe("mmarco-mMiniLMv2-L12");
+  expect(name("nli", { gpu: true })).toBe("mDeBERTa-v3-base-xnli-multilingual-nli-2mil7");
+  expect(name("nli", { light: true })).toBe("multilingual-MiniLMv2-L6-mnli-xnli");
+  expect(name("nli", { light: true, name: "mDeBERTa-v3-base-xnli-multilingual-nli-2mil7" })).toBe(
+    "mDeBERTa-v3-base-xnli-multilingual-nli-2mil7",
+  );
 });
