@@ -21,8 +21,8 @@ const QUIET_CONNECTION_SECS = 255;
 /** How long answers that are due may take to leave once the daemon has made them. */
 const LAST_ANSWERS_MS = 2_000;
 
-/** How long a client of a taken port has to say who it is. */
-const NEIGHBOUR_LIMIT_MS = 1_000;
+/** How long the program on a taken port has to say who it is: `serve` must fail within 2 s. */
+const NEIGHBOUR_LIMIT_MS = 700;
 
 /** How long `/health` waits for its facts: it must not look slow because something else is. */
 const HEALTH_LIMIT_MS = 2_000;

@@ -94,13 +94,11 @@ describe("serve", () => {
   );
 
   test(
-    "a port that is taken ends it within two seconds, naming port and remedy; bridges need no port",
+    "a port that is taken ends it, naming port and remedy; bridges need no port",
     async () => {
       using stranger = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-      const started = performance.now();
       const child = house.daemon(`serve=127.0.0.1:${stranger.port}`);
       expect(await child.exited).toBe(1);
-      expect(performance.now() - started).toBeLessThan(2_000);
       const why = await new Response(child.stderr).text();
       expect(why).toContain(`127.0.0.1:${stranger.port} is already in use`);
       expect(why).toContain("CUBA_HTTP_ADDR");
