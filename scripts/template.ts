@@ -6,20 +6,10 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { installedAssets } from "../src/store/embedded/assets.ts";
-import { packTemplate } from "../src/store/embedded/template.ts";
+import { packTemplate, slimDown } from "../src/store/embedded/template.ts";
 import { migrate } from "../src/store/migrate.ts";
 import { grants, migrations } from "../src/store/migrations.ts";
 import { openEmbedded } from "../src/store/pglite.ts";
-
-/** template0 and template1 exist to copy databases from, which the embedded engine never does; they are 600 of 1,280 files. */
-const slim = [
-  "update pg_database set datistemplate = false where datname in ('template0', 'template1')",
-  "drop database template1",
-  "drop database template0",
-  "delete from brain_node_identity",
-  "vacuum (freeze, analyze)",
-  "checkpoint",
-];
 
 export async function makeTemplate(): Promise<Uint8Array> {
   const directory = await mkdtemp(join(tmpdir(), "memory-industry-template-"));
@@ -27,7 +17,7 @@ export async function makeTemplate(): Promise<Uint8Array> {
     const db = await openEmbedded({ directory, assets: await installedAssets({ initdb: true }), nodeName: "", create: true });
     await db.asOwner(async (connection) => {
       await migrate(connection, migrations, grants);
-      for (const statement of slim) await connection.script(statement);
+      await slimDown(connection);
     });
     await db[Symbol.asyncDispose]();
     return await packTemplate(directory);

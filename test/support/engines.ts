@@ -4,14 +4,15 @@
  * from a template, where `MEMORY_INDUSTRY_TEST_PG` holds an admin URL.
  */
 import { afterAll, beforeAll, describe, test } from "bun:test";
-import { constants, existsSync } from "node:fs";
-import { cp, mkdtemp, rename, rm } from "node:fs/promises";
+import { constants, cpSync, existsSync, rmSync } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import type { CallScope } from "../../src/kernel/context.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import type { Connection, OwnerAccess } from "../../src/store/connection.ts";
 import { type EngineAssets, installedAssets } from "../../src/store/embedded/assets.ts";
+import { ensureNodeIdentity, slimDown } from "../../src/store/embedded/template.ts";
 import { digestOf, migrate } from "../../src/store/migrate.ts";
 import { grants, migrations } from "../../src/store/migrations.ts";
 import { openEmbedded } from "../../src/store/pglite.ts";
@@ -43,8 +44,9 @@ export const testScope = (given: Partial<CallScope> = {}): CallScope => ({
 /** Scope of one project. */
 export const inProject = (id: string, given: Partial<CallScope> = {}): CallScope => testScope({ scope: { kind: "project", id }, ...given });
 
+/** The last word names the way the directory is made; change it with the way. */
 const schemaDigest = new Bun.CryptoHasher("sha256")
-  .update([...migrations.map(digestOf), grants, import.meta.resolve("@electric-sql/pglite")].join("\n"))
+  .update(["slim", ...migrations.map(digestOf), grants, import.meta.resolve("@electric-sql/pglite")].join("\n"))
   .digest("hex")
   .slice(0, 16);
 
@@ -60,7 +62,11 @@ export async function migratedDirectory(): Promise<string> {
   if (existsSync(ready)) return ready;
   const making = await mkdtemp(tempPrefix);
   const db = await openEmbedded({ directory: making, assets: await installedAssets({ initdb: true }), nodeName: "test", create: true });
-  await db.asOwner((connection) => migrate(connection, migrations, grants));
+  await db.asOwner(async (connection) => {
+    await migrate(connection, migrations, grants);
+    await slimDown(connection);
+    await ensureNodeIdentity(connection, "test");
+  });
   await db[Symbol.asyncDispose]();
   try {
     await rename(making, ready);
@@ -74,7 +80,7 @@ export async function migratedDirectory(): Promise<string> {
 /** A fresh clone of {@link migratedDirectory}; the caller removes it. */
 export async function cloneDirectory(): Promise<string> {
   const directory = await mkdtemp(tempPrefix);
-  await cp(await migratedDirectory(), directory, { recursive: true, mode: constants.COPYFILE_FICLONE });
+  cpSync(await migratedDirectory(), directory, { recursive: true, mode: constants.COPYFILE_FICLONE });
   return directory;
 }
 
@@ -121,7 +127,8 @@ const asTestDatabase = (engine: EngineName, db: Database & OwnerAccess, dispose:
 export async function openTestDatabase(options: { readonly exactLimit?: number } = {}): Promise<TestDatabase> {
   const directory = await cloneDirectory();
   const db = await openEmbedded({ directory, assets: await testAssets(), nodeName: "test", ...options });
-  return asTestDatabase("pglite", db, () => rm(directory, { recursive: true, force: true }));
+  // Synchronous: Bun removes a tree file by file through its thread pool otherwise, which takes seconds on a busy machine.
+  return asTestDatabase("pglite", db, async () => rmSync(directory, { recursive: true, force: true }));
 }
 
 /** Admin URL of a server for the second half of the tests. */
@@ -199,7 +206,7 @@ export function eachEngine(name: string, tests: (engine: TestEngine) => void): v
       }, OPEN_TIMEOUT_MS);
       afterAll(async () => {
         await db?.[Symbol.asyncDispose]();
-      });
+      }, OPEN_TIMEOUT_MS);
       tests({
         name: engineName,
         get db() {

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import fs from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { createWalSync, type HookedModule, type WalSync } from "../../../src/store/embedded/durability.ts";
+
+const SEGMENT = "pg_wal/000000010000000000000001";
+const NEXT = "pg_wal/000000010000000000000002";
+
+let root = "";
+let sync: WalSync;
+let ops: HookedModule["NODEFS"]["stream_ops"];
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), "memory-industry-test-"));
+  fs.mkdirSync(path.join(root, "pg_wal"));
+  fs.mkdirSync(path.join(root, "base"));
+  for (const file of [SEGMENT, NEXT, "base/1"]) fs.writeFileSync(path.join(root, file), "x");
+  sync = createWalSync(root);
+  ops = { write: () => 8 };
+  sync.install({ NODEFS: { stream_ops: ops } });
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const stream = (name: string) => ({ path: `/pglite/data/${name}` });
+const write = (name: string) => ops.write(stream(name));
+const fsync = (name: string, nfd?: number) => ops.fsync?.(nfd === undefined ? stream(name) : { ...stream(name), nfd });
+
+/** Runs `work` with the system calls counted by name. */
+async function counting(work: () => Promise<void> | void): Promise<Record<string, number>> {
+  const calls: Record<string, number> = { fdatasyncSync: 0, fsyncSync: 0, open: 0 };
+  const real = { fdatasyncSync: fs.fdatasyncSync, fsyncSync: fs.fsyncSync, open: fs.promises.open };
+  fs.fdatasyncSync = (descriptor) => {
+    calls.fdatasyncSync = (calls.fdatasyncSync ?? 0) + 1;
+    real.fdatasyncSync(descriptor);
+  };
+  fs.fsyncSync = (descriptor) => {
+    calls.fsyncSync = (calls.fsyncSync ?? 0) + 1;
+    real.fsyncSync(descriptor);
+  };
+  fs.promises.open = (...given: Parameters<typeof fs.promises.open>) => {
+    calls.open = (calls.open ?? 0) + 1;
+    return real.open(...given);
+  };
+  try {
+    await work();
+  } finally {
+    Object.assign(fs, { fdatasyncSync: real.fdatasyncSync, fsyncSync: real.fsyncSync });
+    fs.promises.open = real.open;
+  }
+  return calls;
+}
+
+test("a sync of the log is only noted; durable carries it out, one for all who wait", async () => {
+  expect(await counting(() => void fsync(SEGMENT))).toEqual({ fdatasyncSync: 0, fsyncSync: 0, open: 0 });
+  const mark = sync.asked;
+  expect(mark).toBe(1);
+  const calls = await counting(async () => {
+    await Promise.all(Array.from({ length: 20 }, () => sync.durable(mark)));
+  });
+  expect(calls.open).toBe(1);
+  expect(await counting(() => sync.durable(mark))).toMatchObject({ open: 0 });
+});
+
+test("a commit after a group has started waits for the next one", async () => {
+  fsync(SEGMENT);
+  const calls = await counting(async () => {
+    const first = sync.durable(sync.asked);
+    fsync(SEGMENT);
+    await Promise.all([first, sync.durable(sync.asked)]);
+  });
+  expect(calls.open).toBe(2);
+});
+
+test("a page is not written before its log is on disk", async () => {
+  fsync(SEGMENT);
+  fsync(NEXT);
+  expect((await counting(() => void write("base/1"))).fdatasyncSync).toBe(2);
+  expect((await counting(() => void write("base/1"))).fdatasyncSync).toBe(0);
+  expect(await counting(() => sync.durable(sync.asked))).toMatchObject({ open: 0 });
+});
+
+test("a page does not wait for a group on its way either: it syncs the log itself", async () => {
+  fsync(SEGMENT);
+  const pending = sync.durable(sync.asked);
+  expect((await counting(() => void write("base/1"))).fdatasyncSync).toBe(1);
+  await pending;
+});
+
+test("files and directories are synced when the engine asks", async () => {
+  const descriptor = fs.openSync(path.join(root, "base/1"), "r+");
+  expect((await counting(() => void fsync("base/1", descriptor))).fsyncSync).toBe(1);
+  fs.closeSync(descriptor);
+  expect((await counting(() => void fsync("pg_wal"))).fsyncSync).toBe(process.platform === "win32" ? 0 : 1);
+});
+
+test("the volume of the log is counted until it is forgotten", () => {
+  write(SEGMENT);
+  write("base/1");
+  write(NEXT);
+  expect(sync.volume).toBe(16);
+  sync.forgetVolume();
+  expect(sync.volume).toBe(0);
+});
+
+test("a segment that the engine has renamed meanwhile is no failure", async () => {
+  fsync(SEGMENT);
+  fs.rmSync(path.join(root, SEGMENT));
+  await sync.durable(sync.asked);
+  fsync(SEGMENT);
+  write("base/1");
+  await sync.durable(sync.asked);
+});
+
+test("a disk that refuses ends all writes, with words", async () => {
+  const real = fs.promises.open;
+  fs.promises.open = () => Promise.reject(Object.assign(new Error("EIO: i/o error, /home/somebody"), { code: "EIO" }));
+  fsync(SEGMENT);
+  await expect(sync.durable(sync.asked)).rejects.toThrow("The disk did not confirm a write.");
+  fs.promises.open = real;
+  fsync(SEGMENT);
+  await expect(sync.durable(sync.asked)).rejects.toThrow("takes no more changes");
+});
+
+test("what is not the data directory is none of our business", async () => {
+  expect(await counting(() => void ops.write({ path: "/tmp/pgstdout" }))).toEqual({ fdatasyncSync: 0, fsyncSync: 0, open: 0 });
+});
