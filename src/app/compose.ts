@@ -23,6 +23,7 @@ import { tools } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
+import { composeGraph } from "./graph.ts";
 import { ownerMethods } from "./owner-methods.ts";
 
 export interface ComposeOptions {
@@ -35,6 +36,8 @@ export interface ComposeOptions {
 
 /** How often idle clients are forgotten, milliseconds. */
 const SWEEP_EVERY_MS = 3_600_000;
+/** What background work gets when the product closes, after its drain. */
+const CLOSE_LIMIT_MS = 2_000;
 const MEGABYTE = 1_048_576;
 
 /** Half the cores, 1 to 4: beyond four threads one text gets slower (`retrieval.md` §5.2). */
@@ -97,8 +100,21 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
   const identity = createIdentity({ db, registry, inspect: inspectWorkspace, log, nodeName, home: paths.home, filterOn });
   const telemetry = createTelemetry({ db, log, now: () => new Date() });
   const reminders = createReminders({ db });
+  const graph = composeGraph({
+    db,
+    embedder,
+    reminders,
+    log,
+    bitemporal: settings.BITEMPORAL.value,
+    quarantineInference: settings.QUARANTINE_INFERENCE.value,
+    chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
+  });
   const services: Services = {
     telemetry,
+    entities: graph.entities,
+    observations: graph.observations,
+    episodes: graph.episodes,
+    relations: graph.relations,
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),
     status: createStatus({ db, identity, embedder, servesHttp, availableMemoryMb: () => Math.round(freemem() / MEGABYTE) }),
@@ -114,6 +130,8 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     profile: settings.TOOL_PROFILE.value,
     ownerMethods: ownerMethods({ config, embedder, model: () => locateModel(config), database: { db } }),
   });
+  // Texts that were stored while no model was there, or whose vectors a shutdown cut short.
+  graph.queue.poke();
   const sweep = setInterval(() => registry.sweep(), SWEEP_EVERY_MS);
   sweep.unref();
 
@@ -147,12 +165,18 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
       };
     },
     drain: async (limitMs) => {
-      await Promise.race([telemetry.settled(), Bun.sleep(limitMs)]);
-      return 0;
+      const [, , pending] = await Promise.all([
+        Promise.race([telemetry.settled(), Bun.sleep(limitMs)]),
+        graph.background.drain(limitMs),
+        graph.queue.drain(limitMs),
+      ]);
+      return pending;
     },
     close() {
       closing ??= (async () => {
         clearInterval(sweep);
+        await graph.queue.stop();
+        await graph.background.drain(CLOSE_LIMIT_MS);
         await telemetry.settled();
         await embedder.close();
         await db[Symbol.asyncDispose]();

@@ -7,6 +7,7 @@ import functions from "../../drizzle/0003_functions.sql" with { type: "text" };
 import security from "../../drizzle/0004_security.sql" with { type: "text" };
 import sync from "../../drizzle/0005_sync.sql" with { type: "text" };
 import cubes from "../../drizzle/0006_cubes.sql" with { type: "text" };
+import textMarks from "../../drizzle/0007_text_marks.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -18,6 +19,7 @@ export const migrations: readonly Migration[] = [
   { name: "0004_security", sql: security },
   { name: "0005_sync", sql: sync },
   { name: "0006_cubes", sql: cubes },
+  { name: "0007_text_marks", sql: textMarks },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

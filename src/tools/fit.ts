@@ -33,8 +33,8 @@ export interface Page<T extends Row> {
   readonly rows: readonly (T & { readonly content_chars?: number; readonly content_truncated?: true })[];
   readonly truncated: boolean;
   readonly total: number;
-  /** The argument that reads on, `offset=37`; null where nothing is left. */
-  readonly next: string | null;
+  /** The arguments that read on, `{ "offset": 37 }`; null where nothing is left. */
+  readonly next: { readonly offset: number; readonly limit?: 1 } | null;
   /** Tokens these rows take at most. */
   readonly tokens: number;
 }
@@ -59,7 +59,8 @@ export async function fitRows<T extends Row>(shelf: Shelf<T>): Promise<Page<T>> 
   const page = (shown: Page<T>["rows"], tokens: number, cut = false): Page<T> => {
     const read = offset + shown.length;
     const left = read < total;
-    return { rows: shown, truncated: left || cut, total, next: left ? `offset=${read}` : cut ? `limit=1 offset=${offset}` : null, tokens };
+    // A cut text comes first: whoever wants it whole asks for it alone, and goes on behind it.
+    return { rows: shown, truncated: left || cut, total, next: cut ? { offset, limit: 1 } : left ? { offset: read } : null, tokens };
   };
   const most = mostTokens(JSON.stringify(rows));
   if (most <= budget || (whole && rows.length === 1)) return page(rows, most);

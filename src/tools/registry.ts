@@ -2,8 +2,11 @@
 import callTool from "./call.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
+import entities from "./entities.ts";
+import observations from "./observations.ts";
 import projects from "./projects.ts";
+import relations from "./relations.ts";
 import sessions from "./sessions.ts";
 import whoami from "./whoami.ts";
 
-export const tools: readonly Tool[] = [sessions, projects, whoami, discover, callTool];
+export const tools: readonly Tool[] = [entities, observations, relations, sessions, projects, whoami, discover, callTool];

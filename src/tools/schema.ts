@@ -38,13 +38,18 @@ const kept = new Set([
   "required",
 ]);
 
+/** `.meta({ hidden: true })`: an older name of an argument, understood and not advertised. */
+const isHidden = (member: unknown): boolean => typeof member === "object" && member !== null && Reflect.get(member, "hidden") === true;
+
 function publish(raw: unknown): JsonSchema {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(raw ?? {})) {
     if (key === "const") out.enum = [value];
     else if (key === "items") out.items = publish(value);
     else if (key === "properties")
-      out.properties = Object.fromEntries(Object.entries(value ?? {}).map(([name, member]) => [name, publish(member)]));
+      out.properties = Object.fromEntries(
+        Object.entries(value ?? {}).flatMap(([name, member]) => (isHidden(member) ? [] : [[name, publish(member)]])),
+      );
     else if ((key === "minimum" || key === "maximum") && Math.abs(Number(value)) >= Number.MAX_SAFE_INTEGER) continue;
     else if (kept.has(key)) out[key] = value;
   }

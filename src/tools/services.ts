@@ -1,5 +1,9 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
+import type { Entities } from "../services/entities/entities.ts";
+import type { Episodes } from "../services/episodes.ts";
+import type { Observations } from "../services/observations/observations.ts";
 import type { Projects } from "../services/projects.ts";
+import type { Relations } from "../services/relations/relations.ts";
 import type { Sessions } from "../services/sessions.ts";
 import type { Status } from "../services/status.ts";
 import type { Telemetry } from "../services/telemetry.ts";
@@ -7,6 +11,10 @@ import type { Tool } from "./define.ts";
 
 export interface Services {
   readonly telemetry: Telemetry;
+  readonly entities: Entities;
+  readonly observations: Observations;
+  readonly episodes: Episodes;
+  readonly relations: Relations;
   readonly sessions: Sessions;
   readonly projects: Projects;
   readonly status: Status;

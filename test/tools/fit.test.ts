@@ -17,12 +17,12 @@ describe("fitting rows into an answer", () => {
     const page = await fitRows({ rows, total: 400, offset: 10, long: "content" });
     expect(count(JSON.stringify(page.rows))).toBeLessThanOrEqual(9_600);
     expect(count(JSON.stringify(rows.slice(0, page.rows.length + 1)))).toBeGreaterThan(9_600);
-    expect([page.truncated, page.total, page.next]).toEqual([true, 400, `offset=${10 + page.rows.length}`]);
+    expect([page.truncated, page.total, page.next]).toEqual([true, 400, { offset: 10 + page.rows.length }]);
   });
 
   test("says truncated when the caller's own limit left rows behind", async () => {
     const page = await fitRows({ rows: [note(1, 20)], total: 3, offset: 1 });
-    expect([page.truncated, page.next]).toEqual([true, "offset=2"]);
+    expect([page.truncated, page.next]).toEqual([true, { offset: 2 }]);
   });
 
   test("cuts a single text that is too long, on a code point, and gives it whole to who asks for one row", async () => {
@@ -31,7 +31,12 @@ describe("fitting rows into an answer", () => {
     const shown = page.rows[0];
     expect(shown?.content.isWellFormed()).toBe(true);
     expect(shown?.content.length).toBeGreaterThan(2_000);
-    expect([shown?.content_chars, shown?.content_truncated, page.truncated, page.next]).toEqual([10_000, true, true, "limit=1 offset=0"]);
+    expect([shown?.content_chars, shown?.content_truncated, page.truncated, page.next]).toEqual([
+      10_000,
+      true,
+      true,
+      { offset: 0, limit: 1 },
+    ]);
     expect(count(JSON.stringify(page.rows))).toBeLessThanOrEqual(9_600);
     expect((await fitRows({ rows: [row], total: 1, offset: 0, long: "content", whole: true })).rows[0]).toEqual(row);
   });

@@ -1,0 +1,77 @@
+/** Checks the items of a list of memories one by one: what is wrong with one keeps none of the others out (`tools-graph.md` §1.2, §4.2). */
+
+import { cleanName } from "../../domain/names.ts";
+import { trustLevels } from "../../domain/trust.ts";
+import { MemoryError, shown } from "../../kernel/errors.ts";
+import { charCount, isStorable } from "../../kernel/text.ts";
+import { MAX_CONTENT_CHARS, type ObservationSource, type ObservationType, observationSources, observationTypes } from "./kinds.ts";
+import type { PlacedNote } from "./observations.ts";
+
+export interface ReadNotes {
+  readonly notes: readonly PlacedNote[];
+  /** Places of items without an entity or without content. */
+  readonly skipped: readonly number[];
+  /** Places of items that cannot be stored as they are, and why. */
+  readonly rejected: readonly { readonly index: number; readonly reason: string }[];
+}
+
+const member = (item: unknown, key: string): unknown => (typeof item === "object" && item !== null ? Reflect.get(item, key) : undefined);
+const isBlank = (value: unknown) => value === undefined || value === null || (typeof value === "string" && value.trim() === "");
+
+class BadItem extends Error {}
+
+function text(item: unknown, key: string): string {
+  const value = member(item, key);
+  if (typeof value !== "string")
+    throw new BadItem(`${key} must be text; got the ${Array.isArray(value) ? "array" : typeof value} ${shown(value)}`);
+  if (!isStorable(value)) throw new BadItem(`${key} holds a NUL character or half a surrogate pair, which cannot be kept`);
+  return value;
+}
+
+function choice<T extends string>(item: unknown, key: string, values: readonly T[], absent: T): T {
+  const value = member(item, key);
+  if (value === undefined || value === null) return absent;
+  const known = values.find((each) => each === value);
+  if (known === undefined) throw new BadItem(`Invalid ${key}: ${shown(value)}. Use ${values.join("/")}`);
+  return known;
+}
+
+function note(item: unknown, index: number, entity: string | undefined): PlacedNote {
+  const content = text(item, "content");
+  const length = charCount(content);
+  if (length > MAX_CONTENT_CHARS) throw new BadItem(`content has ${length} characters; at most ${MAX_CONTENT_CHARS} fit. Split it`);
+  const name = isBlank(member(item, "entity_name")) ? entity : text(item, "entity_name");
+  return {
+    index,
+    entityName: cleanName(name ?? "", "entity_name"),
+    content,
+    observationType: choice<ObservationType>(item, "observation_type", observationTypes, "fact"),
+    source: choice<ObservationSource>(item, "source", observationSources, "agent"),
+    // `trusted` loosens nothing: the policy decides then.
+    trust: choice(item, "trust", trustLevels, "trusted") === "quarantined" ? "quarantined" : undefined,
+  };
+}
+
+/** @param defaultEntity for items that name none. */
+export function readNotes(items: readonly unknown[], defaultEntity?: string): ReadNotes {
+  const notes: PlacedNote[] = [];
+  const skipped: number[] = [];
+  const rejected: { index: number; reason: string }[] = [];
+  for (const [index, item] of items.entries()) {
+    if (typeof item !== "object" || item === null || Array.isArray(item)) {
+      rejected.push({ index, reason: "an item must be an object with entity_name and content" });
+      continue;
+    }
+    if (isBlank(member(item, "content")) || (isBlank(member(item, "entity_name")) && isBlank(defaultEntity))) {
+      skipped.push(index);
+      continue;
+    }
+    try {
+      notes.push(note(item, index, defaultEntity));
+    } catch (error) {
+      if (!(error instanceof BadItem) && !(error instanceof MemoryError)) throw error;
+      rejected.push({ index, reason: error.message.replace(/ Nothing was written\.$/, "") });
+    }
+  }
+  return { notes, skipped, rejected };
+}

@@ -1,0 +1,68 @@
+/** The graph services over a test database, called through their tools as a client calls them. */
+import { composeGraph, type GraphParts } from "../../src/app/graph.ts";
+import type { CallContext, Scope } from "../../src/kernel/context.ts";
+import { noDeadline } from "../../src/kernel/deadline.ts";
+import { MemoryError } from "../../src/kernel/errors.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { createReminders } from "../../src/services/reminders.ts";
+import type { Database } from "../../src/store/port.ts";
+import { tools } from "../../src/tools/registry.ts";
+import type { Services } from "../../src/tools/services.ts";
+import { testEmbedder } from "./embedder.ts";
+
+export type Reply = Record<string, unknown>;
+
+export function graphOver(db: Database, given: Partial<GraphParts> = {}) {
+  const embedder = testEmbedder("missing");
+  const graph = composeGraph({
+    db,
+    embedder,
+    reminders: createReminders({ db }),
+    log: silentLogger,
+    bitemporal: true,
+    quarantineInference: false,
+    chunking: { thresholdChars: 1_800, sizeChars: 1_400 },
+    ...given,
+  });
+  const services = { ...graph, catalogue: () => tools } as unknown as Services;
+
+  const context = (scope: Scope, more: Partial<CallContext> = {}): CallContext => ({
+    id: newId(),
+    client: "tester",
+    bound: true,
+    principal: { kind: "owner" },
+    scope,
+    session: undefined,
+    deadline: noDeadline,
+    signal: new AbortController().signal,
+    sampling: undefined,
+    progress: () => {},
+    log: silentLogger,
+    ...more,
+  });
+
+  /** A caller with a scope: `call("cuba_alma", { … })` answers what the client would read, or throws the error it would see. */
+  const caller =
+    (scope: Scope = { kind: "none" }, more: Partial<CallContext> = {}) =>
+    async (name: string, args: Record<string, unknown>): Promise<Reply> => {
+      const tool = tools.find((each) => each.name === name);
+      if (tool === undefined) throw new Error(`no tool ${name}`);
+      const parsed = tool.parse(args);
+      if (parsed.kind !== "run") throw new Error("the call was forwarded");
+      return JSON.parse(JSON.stringify({ ...(await parsed.run(context(scope, more), services)), warnings: parsed.warnings }));
+    };
+
+  /** What the client would read of a failing call; fails the test where it succeeds. */
+  const refusal = async (work: Promise<unknown>): Promise<MemoryError> => {
+    try {
+      await work;
+    } catch (error) {
+      if (error instanceof MemoryError) return error;
+      throw error;
+    }
+    throw new Error("the call succeeded");
+  };
+
+  return { ...graph, embedder: given.embedder ?? embedder, context, caller, refusal };
+}
