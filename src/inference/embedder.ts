@@ -22,6 +22,8 @@ export interface EmbedderOptions {
   readonly threads: number;
   /** `<cache>/onnxruntime/<version>`: where the compiled program keeps the extracted native library. */
   readonly runtimeDirectory?: string | undefined;
+  /** `ORT_DYLIB_PATH`: a runtime library of the same version to use instead. */
+  readonly runtimeLibrary?: string | undefined;
   /** Where a vocabulary is kept that cannot lie beside a read-only model. */
   readonly derivedDirectory?: string | undefined;
   readonly log: Logger;
@@ -87,6 +89,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
       maxTokens: model.settings.maxTokens,
       threads: options.threads,
       runtimeDirectory: options.runtimeDirectory,
+      runtimeLibrary: options.runtimeLibrary,
       derivedDirectory: options.derivedDirectory,
     };
     const spawn = options.spawn ?? spawnWorker;

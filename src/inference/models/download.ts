@@ -5,8 +5,7 @@
 import { mkdir, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { busy, refused, unavailable } from "../../kernel/errors.ts";
-import { COMPACT_FILE } from "../tokenizer/compact.ts";
-import { prepareTokenizer, TOKENIZER_FILE } from "../tokenizer/load.ts";
+import { prepareTokenizer } from "../tokenizer/load.ts";
 import type { CatalogueFile, CatalogueModel } from "./catalogue.ts";
 import { DESCRIPTION_FILE, type ModelDescription, readDescription } from "./description.ts";
 import { type Fetch, fileUrl, hubPointer } from "./hub.ts";
@@ -219,7 +218,6 @@ async function install(leaf: string, staging: string, description: ModelDescript
     for (const name of [...Object.keys(description.files), DESCRIPTION_FILE]) {
       // A file that was right already is not in staging.
       await rename(join(staging, name), join(leaf, name)).catch(ignoreMissing);
-      if (name === TOKENIZER_FILE) await rm(join(leaf, COMPACT_FILE), { force: true });
     }
   }
   await rm(staging, { recursive: true, force: true });

@@ -12,6 +12,7 @@ export interface LoadRequest {
   readonly maxTokens: number;
   readonly threads: number;
   readonly runtimeDirectory: string | undefined;
+  readonly runtimeLibrary: string | undefined;
   readonly derivedDirectory: string | undefined;
 }
 

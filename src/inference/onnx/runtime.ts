@@ -1,5 +1,6 @@
 /** The one file that imports `onnxruntime-node`: only a worker loads it, and in the compiled program a build plugin replaces its native binding. */
 import type { InferenceSession } from "onnxruntime-node";
+import { preloadLibrary } from "./library.ts";
 
 export type { InferenceSession };
 
@@ -12,8 +13,16 @@ const RUNTIME_DIRECTORY = Symbol.for("memory-industry.onnxruntime.directory");
 
 export type Runtime = typeof import("onnxruntime-node");
 
-/** @param directory `<cache>/onnxruntime/<version>`; needed in the compiled program only. */
-export async function loadRuntime(directory: string | undefined): Promise<Runtime> {
+export interface RuntimePlaces {
+  /** `<cache>/onnxruntime/<version>`; needed in the compiled program only. */
+  readonly runtimeDirectory: string | undefined;
+  /** `ORT_DYLIB_PATH` */
+  readonly runtimeLibrary: string | undefined;
+}
+
+/** @throws Error where the library cannot be had. */
+export async function loadRuntime({ runtimeDirectory: directory, runtimeLibrary }: RuntimePlaces): Promise<Runtime> {
+  if (runtimeLibrary !== undefined) preloadLibrary(runtimeLibrary);
   if (directory !== undefined) Reflect.set(globalThis, RUNTIME_DIRECTORY, directory);
   return await import("onnxruntime-node");
 }

@@ -23,7 +23,7 @@ async function load(request: LoadRequest): Promise<FromWorker> {
   const started = performance.now();
   const { encoder, form } = await loadTokenizer(request);
   const tokenized = performance.now();
-  const session = await openSession({ runtime: await loadRuntime(request.runtimeDirectory), ...request });
+  const session = await openSession({ runtime: await loadRuntime(request), ...request });
   const embed = (text: string) => session.embed(encoder.encode(text, request.maxTokens));
   await embed(PROBE);
   loaded = { embed, release: session.release };

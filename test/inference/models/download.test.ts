@@ -118,6 +118,12 @@ test("a connection that ends early leaves no model, keeps the part, and the next
   expect(sha256(await readFile(join(leaf, "model.onnx")))).toBe(sha256(graph));
 });
 
+test("a body that ends early without an error is not whole either", async () => {
+  const short = async () => new Response(graph.subarray(0, 700), { headers: { "Content-Length": String(graph.length) } });
+  await expect(download({ fetch: short })).rejects.toThrow(/700 of \d+ bytes are here and kept/);
+  expect((await stat(part())).size).toBe(700);
+});
+
 test("a server that cannot continue sends everything, and that works too", async () => {
   await cutAtThousand();
   hub.withoutRange = true;

@@ -59,6 +59,9 @@ test("a text too long is cut before the closing special token", async () => {
   const whole = encoder.encode("red car red car", NO_LIMIT);
   expect(whole).toHaveLength(6);
   expect(encoder.encode("red car red car", 4)).toEqual([...whole.slice(0, 3), ...whole.slice(-1)]);
+  // One word of many pieces is cut inside.
+  const letters = encoder.encode("zzzzzzzz", NO_LIMIT);
+  expect(encoder.encode("zzzzzzzz", 5)).toEqual([...letters.slice(0, 4), ...letters.slice(-1)]);
 });
 
 test("unknown characters in a row are one unknown token", async () => {
