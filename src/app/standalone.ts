@@ -1,48 +1,86 @@
 /** Everything in one process: no bridge, no shared daemon (`MEMORY_INDUSTRY_DAEMON=off`). */
-
 import { drainAndClose } from "../daemon/leave.ts";
-import { OWNER_LEAVES_WITHIN_MS, takeOwnership } from "../daemon/ownership.ts";
+import type { OwnerLock } from "../daemon/owner-lock.ts";
+import { takeOwnership } from "../daemon/ownership.ts";
+import type { ServedApp } from "../daemon/served-app.ts";
+import { cancelled, present } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
+import { serveClient } from "../transports/bridge.ts";
+import { linkInProcess } from "../transports/in-process.ts";
 import { standardInput, standardOutput } from "../transports/process-streams.ts";
-import { serveStdio } from "../transports/stdio.ts";
 import { openAssets } from "./assets.ts";
 import { compose } from "./compose.ts";
+import { offlineConnection } from "./offline.ts";
 import { type ProcessFacts, signalled } from "./process.ts";
 
-/** Serves this one client. @returns exit code. @throws MemoryError where somebody else owns the data directory or it does not open. */
+/** Share of a call's time that is spent waiting for another owner to leave: the rest is for saying who it is. */
+const WAIT_SHARE = 0.8;
+
+/**
+ * Serves this one client. The handshake is answered at once; lock and database are taken with the first call that needs them.
+ * @returns exit code: 1 where no valid request came, or nothing could be opened
+ */
 export async function runStandalone({ config, log, paths }: ProcessFacts): Promise<number> {
   const { settings } = config;
   const stop = signalled();
-  const owning = await takeOwnership({ paths: paths(), version: VERSION, address: "alone", waitMs: OWNER_LEAVES_WITHIN_MS, stop, log });
-  if (owning.kind !== "owned") return 0;
-  try {
-    const app = await compose({ config, assets: openAssets(), log, servesHttp: false });
-    const handshakeSecs = settings.HANDSHAKE_TIMEOUT_SECS.value;
-    const ended = await serveStdio({
-      input: standardInput(),
-      output: standardOutput(),
-      connect: (send) =>
-        app.mcp.connect(
-          {
-            transport: "stdio",
-            principal: { kind: "owner" },
-            label: settings.CLIENT_ID.value,
-            machine: undefined,
-            protocolSession: undefined,
-            project: settings.PROJECT.value,
-            directory: process.cwd(),
-            profile: settings.TOOL_PROFILE.value,
-          },
-          send,
-        ),
-      handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
-      handshakeLimitMs: handshakeSecs === 0 ? undefined : handshakeSecs * 1_000,
+  const handlerTimeoutMs = settings.HANDLER_TIMEOUT_SECS.value * 1_000;
+  const handshakeSecs = settings.HANDSHAKE_TIMEOUT_SECS.value;
+  let lock: OwnerLock | undefined;
+  let app: ServedApp | undefined;
+  let refusal: string | undefined;
+
+  const own = async () => {
+    const owning = await takeOwnership({
+      paths: paths(),
+      version: VERSION,
+      address: "alone",
+      waitMs: WAIT_SHARE * handlerTimeoutMs,
       stop,
       log,
     });
-    await drainAndClose(app, log);
-    return ended === "no-handshake" ? 1 : 0;
+    if (owning.kind !== "owned") throw cancelled();
+    return owning.lock;
+  };
+  const open = async () => {
+    try {
+      // A database server has no single owner: several such processes may use it at once.
+      if (paths().guardedDir !== undefined) lock ??= await own();
+      const composed = await compose({ config, assets: openAssets(), log, servesHttp: false });
+      app = composed;
+      refusal = undefined;
+      const peer = {
+        transport: "stdio",
+        principal: { kind: "owner" },
+        label: settings.CLIENT_ID.value,
+        machine: undefined,
+        protocolSession: undefined,
+        project: settings.PROJECT.value,
+        directory: process.cwd(),
+        profile: settings.TOOL_PROFILE.value,
+      } as const;
+      return linkInProcess(VERSION, (send) => composed.mcp.connect(peer, send));
+    } catch (error) {
+      refusal = present(error).text;
+      throw error;
+    }
+  };
+  try {
+    const code = await serveClient(
+      {
+        input: standardInput(),
+        output: standardOutput(),
+        offline: async (reason) => offlineConnection(reason, settings.TOOL_PROFILE.value),
+        handlerTimeoutMs,
+        handshakeLimitMs: handshakeSecs === 0 ? undefined : handshakeSecs * 1_000,
+        stop,
+        log,
+      },
+      { open, expectHeir: () => {} },
+    );
+    if (refusal !== undefined) process.stderr.write(`memory-industry: ${refusal}\n`);
+    return refusal === undefined ? code : 1;
   } finally {
-    owning.lock.release();
+    if (app !== undefined) await drainAndClose(app, log);
+    lock?.release();
   }
 }

@@ -124,7 +124,10 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
     hello = greeting;
     const differs = Object.keys(greeting.settings).filter((name) => greeting.settings[name] !== options.settings[name]);
     write(encodeFrame({ op: "welcome", welcome: { ...options.facts, differs } }));
-    connection = options.mcp.then((mcp) => mcp.connect(peerOf(greeting), send));
+    connection = options.mcp.then((mcp) => {
+      write(encodeFrame({ op: "ready" }));
+      return mcp.connect(peerOf(greeting), send);
+    });
     connection.catch((error: unknown) => log.debug("a client came to a daemon that cannot start", { cause: causeChain(error) }));
   };
   const take = async (line: Line) => {

@@ -37,7 +37,7 @@ export function startDetached(command: readonly string[], { paths, env }: Detach
     child.unref();
     return {
       pid: child.pid,
-      exitCode: () => child.exitCode ?? (child.signalCode === null ? undefined : 1),
+      exitCode: () => child.exitCode ?? (child.signalCode === null ? undefined : "killed"),
       reason: () => lastWords(paths.log, child.pid),
     };
   } catch (error) {

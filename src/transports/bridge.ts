@@ -4,9 +4,9 @@
  */
 import type { Logger } from "../kernel/logger.ts";
 import type { Connection } from "../mcp/connection.ts";
-import { createDaemonFinder, type FinderOptions } from "./find-daemon.ts";
+import { createDaemonFinder, type DaemonFinder, type FinderOptions } from "./find-daemon.ts";
 import { readInput } from "./input.ts";
-import { type ByteSink, createLineWriter } from "./lines.ts";
+import { type ByteSink, createLineWriter, type Line } from "./lines.ts";
 import { watchParent } from "./parent.ts";
 import { createRelay } from "./relay.ts";
 import { LAST_FLUSH_STALL_MS } from "./stdio.ts";
@@ -17,7 +17,7 @@ const PATIENCE_MS = 5_000;
 /** After a failed start the reason is given again without another try for this long. */
 const RETRY_AFTER_MS = 3_000;
 
-export interface BridgeOptions extends FinderOptions {
+export interface ClientOptions {
   readonly input: ReadableStream<Uint8Array>;
   readonly output: ByteSink;
   /** A conversation without a daemon: initialize, ping and tools/list are answered, each tools/call fails with `reason`. Called only when needed. */
@@ -29,11 +29,22 @@ export interface BridgeOptions extends FinderOptions {
   readonly log: Logger;
 }
 
+export interface BridgeOptions extends ClientOptions, FinderOptions {
+  readonly log: Logger;
+}
+
 /** Runs the bridge until its client is done. @returns exit code: 0, or 1 where no valid request ever came */
 export async function runBridge(options: BridgeOptions): Promise<number> {
+  return await serveClient(options, createDaemonFinder(options));
+}
+
+/**
+ * Serves the client on standard input and output with whatever daemon `finder` opens: over the socket, or in this process.
+ * @returns exit code: 0, or 1 where no valid request ever came
+ */
+export async function serveClient(options: ClientOptions, finder: DaemonFinder): Promise<number> {
   const { input, output, handlerTimeoutMs, handshakeLimitMs, log } = options;
   const writer = createLineWriter(output);
-  const finder = createDaemonFinder(options);
   const relay = createRelay({
     toClient: (line) => writer.send(line),
     open: finder.open,
@@ -46,18 +57,11 @@ export async function runBridge(options: BridgeOptions): Promise<number> {
   });
   using parent = watchParent();
   const stop = options.stop === undefined ? parent.gone : AbortSignal.any([options.stop, parent.gone]);
-  const end = await readInput({
-    input,
-    writer,
-    take: (line) => {
-      parent.heard();
-      relay.fromClient(line);
-    },
-    greeted: () => relay.greeted,
-    handshakeLimitMs,
-    stop,
-    log,
-  });
+  const take = (line: Line) => {
+    parent.heard();
+    relay.fromClient(line);
+  };
+  const end = await readInput({ input, writer, take, greeted: () => relay.greeted, handshakeLimitMs, stop, log });
   if (end === "no-handshake") return 1;
   await relay.finish();
   await writer.flush(LAST_FLUSH_STALL_MS);

@@ -21,6 +21,8 @@ export interface LinkHandlers {
 
 export interface DaemonLink {
   readonly welcome: Welcome;
+  /** Resolves when the daemon works on messages. Rejects with MemoryError `unavailable`, and its reason, where it cannot start. */
+  readonly ready: Promise<void>;
   /** Hands over what came meanwhile, then calls as it comes. */
   attach(handlers: LinkHandlers): void;
   send(text: string): void;
@@ -30,6 +32,8 @@ export interface DaemonLink {
   finish(limitMs: number): Promise<void>;
   abort(): void;
   readonly closed: Promise<void>;
+  /** What the daemon said about its end, if it did. */
+  farewell(): Bye | undefined;
 }
 
 /** `absent`: nobody listens · `silent`: somebody does and does not answer (stopped, overloaded). */
@@ -57,6 +61,9 @@ export async function linkTo(path: string, hello: Hello, limitMs: number): Promi
 function createConversation() {
   const welcomed = Promise.withResolvers<Welcome>();
   const closed = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<void>();
+  // Not everybody waits for it.
+  ready.promise.catch(() => {});
   const asked = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }>();
   let handlers: LinkHandlers | undefined;
   let early: ((to: LinkHandlers) => void)[] = [];
@@ -71,9 +78,11 @@ function createConversation() {
   const hearFrame = (line: string) => {
     const frame = readDaemonFrame(line);
     if (frame?.op === "welcome") welcomed.resolve(frame.welcome);
+    else if (frame?.op === "ready") ready.resolve();
     else if (frame?.op === "bye") {
       const { bye } = frame;
       farewell = bye;
+      if (bye.reason === "failed") ready.reject(unavailable(bye.text ?? "The memory daemon cannot start. Run 'memory-industry doctor'."));
       deliver((to) => to.onBye(bye));
     } else if (frame?.op === "answer") {
       const waiting = asked.get(frame.id);
@@ -93,12 +102,14 @@ function createConversation() {
     onClose() {
       gone = true;
       closed.resolve();
+      ready.reject(unavailable("The memory daemon ended before it was ready; nothing was done."));
       for (const { reject } of asked.values()) reject(unavailable("The daemon ended before it answered."));
       asked.clear();
       deliver((to) => to.onClosed(farewell));
     },
     link: (channel: LineChannel, welcome: Welcome): DaemonLink => ({
       welcome,
+      ready: ready.promise,
       attach(to) {
         handlers = to;
         const waiting = early;
@@ -123,6 +134,7 @@ function createConversation() {
       },
       abort: () => channel.abort(),
       closed: closed.promise,
+      farewell: () => farewell,
     }),
   };
 }

@@ -8,8 +8,8 @@ import { compareVersions } from "./versions.ts";
 /** A daemon process that we started and do not wait for. */
 export interface StartedDaemon {
   readonly pid: number;
-  /** undefined while it runs. */
-  exitCode(): number | undefined;
+  /** undefined while it runs; `killed` where a signal ended it. */
+  exitCode(): number | "killed" | undefined;
   /** What it said about why it ended. */
   reason(): string | undefined;
 }
@@ -41,6 +41,9 @@ const LONGEST_PAUSE_MS = 100;
 
 /** A daemon that was started and ended well lost a race; the winner gets this long before another is started. */
 const RESTART_PAUSE_MS = 500;
+
+/** A daemon that somebody kills while it starts is started again, but not for ever: the system may be killing it for want of memory. */
+const MAX_STARTS = 5;
 
 /** A draining daemon ends within 30 s (`cli-daemon.md` §4.9); its heir then starts. */
 const HEIR_LIMIT_MS = 45_000;
@@ -96,7 +99,11 @@ export function createDaemonFinder(options: FinderOptions): DaemonFinder {
         heirUntil = 0;
         const { differs, pid } = found.link.welcome;
         if (differs.length > 0) warnOnce(`the daemon (pid ${pid}) was started with other values of ${differs.join(", ")}; its own count`);
-        return found.link;
+        const ready = await becomesReady(found.link, started + options.startLimitMs - performance.now());
+        if (ready === "ready") return found.link;
+        found.link.abort();
+        if (ready === "late") throw unavailable(giveUpText(false, options));
+        continue;
       }
       sawSilent = found.kind === "silent";
       if (found.kind === "absent" && !isHeirExpected()) starter.ensure();
@@ -116,22 +123,46 @@ export function createDaemonFinder(options: FinderOptions): DaemonFinder {
   };
 }
 
+/** `lost`: the daemon was killed while it started; another will be. @throws MemoryError with the daemon's reason where it cannot start */
+async function becomesReady(link: DaemonLink, limitMs: number): Promise<"ready" | "late" | "lost"> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), limitMs);
+  });
+  const lost = link.closed.then(() => "lost" as const);
+  const ready = link.ready.then(
+    () => "ready" as const,
+    (error: unknown) => {
+      if (link.farewell()?.reason === "failed") throw error;
+      return lost;
+    },
+  );
+  try {
+    return await Promise.race([ready, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function createStarter(start: FinderOptions["start"], command: () => readonly string[]) {
   let child: StartedDaemon | undefined;
   let startedAt = 0;
+  let starts = 0;
   return {
     /** Starts a daemon unless ours is on its way. @throws MemoryError with what ours said when it failed */
     ensure() {
       const code = child?.exitCode();
       if (child !== undefined && code === undefined) return;
-      if (child !== undefined && code !== 0) {
+      const isKilled = code === "killed" && starts < MAX_STARTS;
+      if (child !== undefined && code !== 0 && !isKilled) {
         throw unavailable(
           child.reason() ??
-            `The memory daemon ended with exit code ${code} before it was ready; nothing was written. Run 'memory-industry doctor'.`,
+            `The memory daemon ended (${code === "killed" ? "killed" : `exit code ${code}`}) before it was ready; nothing was written. Run 'memory-industry doctor'.`,
         );
       }
-      if (child !== undefined && performance.now() - startedAt < RESTART_PAUSE_MS) return;
+      if (child !== undefined && !isKilled && performance.now() - startedAt < RESTART_PAUSE_MS) return;
       child = start(command());
+      starts++;
       startedAt = performance.now();
     },
   };

@@ -55,6 +55,8 @@ export type ClientFrame =
 
 export type DaemonFrame =
   | { readonly op: "welcome"; readonly welcome: Welcome }
+  /** Its database is open: from now on messages are worked on. What is sent earlier waits there. */
+  | { readonly op: "ready" }
   | { readonly op: "bye"; readonly bye: Bye }
   | { readonly op: "answer"; readonly id: number; readonly value: unknown; readonly refused: string | undefined };
 
@@ -124,6 +126,7 @@ export function readDaemonFrame(line: string): DaemonFrame | undefined {
       },
     };
   }
+  if (frame?.op === "ready") return { op: "ready" };
   if (frame?.op === "bye") {
     const bye = fieldsOf(frame.bye);
     const reason = bye.reason === "failed" || bye.reason === "handover" ? bye.reason : "stop";

@@ -63,6 +63,9 @@ const STARTING = "The memory daemon is still starting; nothing was done. Try aga
 const LOST =
   "The memory daemon ended while this call was running, so its outcome is unknown: it may or may not have been carried out. A new daemon answers the next call. Before repeating a write, look whether it is there (cuba_faro, or the tool's own list or get action).";
 
+const OVERDUE =
+  "The memory daemon has not answered in time, and the input is closed, so the outcome of this call is unknown. Look whether it took effect before you repeat it.";
+
 const keyOf = (id: RequestId) => `${typeof id}:${id}`;
 
 export function createRelay(options: RelayOptions): Relay {
@@ -108,11 +111,11 @@ export function createRelay(options: RelayOptions): Relay {
       });
     local = Promise.all([local, work]);
   };
-  const answerLost = (request: Pending) => {
+  const answerLost = (request: Pending, text: string) => {
     answer(
       request.method === "tools/call"
-        ? { jsonrpc: "2.0", id: request.id, result: { content: [{ type: "text", text: LOST }], isError: true } }
-        : fault(request.id, rpcCode.internal, LOST),
+        ? { jsonrpc: "2.0", id: request.id, result: { content: [{ type: "text", text }], isError: true } }
+        : fault(request.id, rpcCode.internal, text),
     );
     settle(request);
   };
@@ -192,7 +195,7 @@ export function createRelay(options: RelayOptions): Relay {
     servers.forget(of, handshake?.answered === true);
     for (const request of all()) {
       if (request.link !== of) continue;
-      if (!repeatable.has(request.method) || request.again) answerLost(request);
+      if (!repeatable.has(request.method) || request.again) answerLost(request, LOST);
       else {
         request.again = true;
         request.link = undefined;
@@ -277,7 +280,7 @@ export function createRelay(options: RelayOptions): Relay {
       for (const request of unsent()) answerOffline(request, STARTING);
       await local;
       const overdue = all();
-      for (const request of overdue) answerLost(request);
+      for (const request of overdue) answerLost(request, OVERDUE);
       finished = true;
       if (overdue.length > 0) link?.abort();
       else await link?.finish(2 * options.handlerTimeoutMs);
