@@ -1,4 +1,5 @@
 /** What a command finds around it: output, signals, configuration, and the roads to the memories. */
+import { dependencies } from "../../package.json" with { type: "json" };
 import type { CliHost, Installation } from "../cli/command.ts";
 import { environment } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
@@ -6,6 +7,8 @@ import { homeOf, requirePath } from "../config/paths.ts";
 import { namesOf, type VariableName } from "../config/variables.ts";
 import { VERSION } from "../kernel/version.ts";
 import { type ProcessFacts, processFacts, program, signalled } from "./process.ts";
+
+const RUNTIME_VERSION: string = dependencies["onnxruntime-node"];
 
 /** Variables that a client's own process needs when they are set here; paths are checked by `setup`. */
 const clientVariables: readonly { readonly key: VariableName; readonly isPath: boolean }[] = [
@@ -27,6 +30,10 @@ function installation(config: Config): Installation {
     workingDirectory: process.cwd(),
     undoDir: () => requirePath(paths, "undoDir"),
     configDir: () => requirePath(paths, "configDir"),
+    cacheRoot: () => requirePath(paths, "cacheRoot"),
+    legacyCacheRoot: paths.legacyCacheRoot,
+    modelsUrl: settings.MODELS_URL.value,
+    runtimeVersion: RUNTIME_VERSION,
     clientVariables: clientVariables.flatMap(({ key, isPath }) => {
       const name = namesOf(key).find((candidate) => (set[candidate] ?? "").trim() !== "");
       const value = name === undefined ? undefined : set[name]?.trim();
@@ -50,11 +57,13 @@ export function processHost(): CliHost {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     stdin: () => Bun.stdin.text(),
+    isInteractive: process.stderr.isTTY === true,
     signal,
     installation: () => installation(facts().config),
     program,
     openGateway: async ({ project }) => (await import("./gateway.ts")).openGateway(facts(), project, signal),
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
+    migrate: async (options) => (await import("./migrate.ts")).runMigrations(facts(), options, signal),
     serve: async (options) => (await import("./daemon.ts")).runServe(facts(), options, signal),
   };
 }

@@ -1,13 +1,19 @@
 /** What the owner of the database does for our own commands (`OwnerMethod` of `cli/gateway.ts`); served to the `cli` transport alone. */
 import { diagnoseOwner } from "../doctor/run.ts";
+import type { CallScope } from "../kernel/context.ts";
+import { invalidField } from "../kernel/errors.ts";
+import { isUuid } from "../kernel/ids.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
+import { createUndo, type Undo } from "../services/undo.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import { type OwnerParts, ownerFacts } from "./diagnosis.ts";
 
 export function ownerMethods(parts: OwnerParts): ReadonlyMap<string, OwnerMethod> {
   const { database } = parts;
+  const undo = "db" in database ? undoMethods(createUndo({ db: database.db })) : [];
   return new Map<string, OwnerMethod>([
+    ...undo,
     ["owner/doctor", async ({ deep }, { signal }) => await diagnoseOwner(await ownerFacts(parts, { deep: deep === true, signal }))],
     [
       "owner/migrations",
@@ -15,3 +21,24 @@ export function ownerMethods(parts: OwnerParts): ReadonlyMap<string, OwnerMethod
     ],
   ]);
 }
+
+/** Every project: a command names an observation by its id. */
+const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
+
+const idOf = (value: unknown): string => {
+  if (typeof value === "string" && isUuid(value)) return value.toLowerCase();
+  throw invalidField("id", "a UUID", value);
+};
+
+const undoMethods = (undo: Undo): [string, OwnerMethod][] => [
+  ["owner/observation", ({ id }, { signal }) => undo.snapshot(everything(signal), idOf(id))],
+  [
+    "owner/delete",
+    async ({ id, version }, { signal }) => {
+      if (typeof version !== "number") throw invalidField("version", "the version that was seen", version);
+      await undo.remove(everything(signal), { id: idOf(id), version });
+      return { deleted: idOf(id) };
+    },
+  ],
+  ["owner/restore", ({ snapshot }, { signal }) => undo.restore(everything(signal), snapshot)],
+];

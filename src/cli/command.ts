@@ -12,6 +12,8 @@ export interface CliHost {
   readonly stderr: (text: string) => void;
   /** All of standard input, as UTF-8. */
   readonly stdin: () => Promise<string>;
+  /** Standard error is a terminal. */
+  readonly isInteractive: boolean;
   /** Fires on SIGINT and SIGTERM. */
   readonly signal: AbortSignal;
   /** What this installation looks like; read by commands that need it, never for help. */
@@ -22,8 +24,18 @@ export interface CliHost {
   readonly openGateway: (options: GatewayOptions) => Promise<Gateway>;
   /** All findings of `doctor`: the owner's (asked for, or found here where there is none) and this process's. Migrates nothing. */
   readonly diagnose: (options: { readonly deep: boolean }) => Promise<readonly Finding[]>;
+  /** Brings the database up to this build, as its owner; `statusOnly` looks and changes nothing. */
+  readonly migrate: (options: { readonly statusOnly: boolean }) => Promise<MigrationOutcome>;
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
+}
+
+export interface MigrationOutcome {
+  /** Files applied now. */
+  readonly applied: readonly string[];
+  readonly warnings: readonly string[];
+  /** Every file with its state afterwards: `applied`, `pending`, `edited`, `dirty`, or `unknown` to this build. */
+  readonly files: readonly { readonly name: string; readonly state: string; readonly appliedAt: string | undefined }[];
 }
 
 export interface GatewayOptions {
@@ -40,6 +52,13 @@ export interface Installation {
   /** Each answers its directory, or throws an error that says why there is none and how to set it. */
   readonly undoDir: () => string;
   readonly configDir: () => string;
+  readonly cacheRoot: () => string;
+  /** Cache of the earlier generation: read, never written. */
+  readonly legacyCacheRoot: string | undefined;
+  /** Mirror for model downloads; undefined = the public hub. */
+  readonly modelsUrl: string | undefined;
+  /** Version of the ONNX runtime inside the program. */
+  readonly runtimeVersion: string;
   /** Variables that are set here and that a client's process needs too, under the name they are set with. */
   readonly clientVariables: readonly { readonly name: string; readonly value: string; readonly isPath: boolean }[];
   readonly hasHttpToken: boolean;

@@ -65,8 +65,8 @@ export interface Undo {
 
 export interface UndoParts {
   readonly db: Database;
-  /** Asks for vectors of rows that have none. */
-  readonly requestEmbedding: () => void;
+  /** Wakes whoever computes vectors; without it a restored row waits for the next backfill. */
+  readonly requestEmbedding?: () => void;
 }
 
 export function createUndo({ db, requestEmbedding }: UndoParts): Undo {
@@ -118,7 +118,7 @@ export function createUndo({ db, requestEmbedding }: UndoParts): Undo {
           await tx.run(clearTombstones({ observationId: newObservationId, factIds: mirrored.map((fact) => fact.fact_id), entityId }));
         return { id: newObservationId, sameId, entity: entity.name };
       });
-      requestEmbedding();
+      requestEmbedding?.();
       return restored;
     },
   };

@@ -3,7 +3,7 @@ import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CliHost, Installation } from "../../src/cli/command.ts";
+import type { CliHost, Installation, MigrationOutcome } from "../../src/cli/command.ts";
 import { createGateway } from "../../src/cli/gateway.ts";
 import type { Finding } from "../../src/doctor/check.ts";
 
@@ -29,6 +29,7 @@ export interface Script {
   readonly signal?: AbortSignal;
   readonly failToOpen?: Error;
   readonly findings?: readonly Finding[];
+  readonly migrations?: MigrationOutcome;
 }
 
 const homes: string[] = [];
@@ -56,6 +57,7 @@ export function fakeHost(script: Script = {}): FakeHost {
       err += text;
     },
     stdin: async () => script.stdin ?? "",
+    isInteractive: false,
     signal: script.signal ?? new AbortController().signal,
     program: ["/opt/memory industry/memory-industry"],
     installation: () => ({
@@ -64,6 +66,10 @@ export function fakeHost(script: Script = {}): FakeHost {
       workingDirectory: home,
       undoDir: () => join(home, "undo"),
       configDir: () => join(home, ".config", "memory-industry"),
+      cacheRoot: () => join(home, ".cache", "memory-industry"),
+      legacyCacheRoot: undefined,
+      modelsUrl: undefined,
+      runtimeVersion: "1.30.0",
       clientVariables: [],
       hasHttpToken: false,
       httpAddress: { value: { host: "127.0.0.1", port: 8787 }, unreadable: undefined },
@@ -87,6 +93,7 @@ export function fakeHost(script: Script = {}): FakeHost {
         },
       });
     },
+    migrate: async () => script.migrations ?? { applied: [], warnings: [], files: [] },
     diagnose: async () => script.findings ?? [],
     serve: async ({ address, onListening }) => {
       life.push(`serve ${address.host}:${address.port}`);

@@ -1,0 +1,94 @@
+import { usage } from "../../kernel/errors.ts";
+import { oneOf, text } from "../../kernel/kinds.ts";
+import { flag, option, positional } from "../arguments.ts";
+import type { CommandContext } from "../command.ts";
+import { command } from "../define.ts";
+import { createProgress } from "../progress.ts";
+
+export default command({
+  name: "models",
+  summary: "download models, or show what is installed",
+  needs: "nothing",
+  writes: "files",
+  network: "the model hub, or MEMORY_INDUSTRY_MODELS_URL",
+  args: {
+    what: positional(oneOf(["embed", "all", "runtime", "status"]), "embed, all, runtime or status"),
+    model: option(text, "with embed: another model of the catalogue", { hint: "NAME" }),
+    allowUnverified: flag("take a file that nobody vouches for"),
+    json: flag("with status: print it as JSON"),
+  },
+  details: [
+    "embed    the embedding model: search by meaning, in any language\n" +
+      "all      every model that this version uses\n" +
+      "runtime  nothing to fetch: shows the ONNX runtime inside the program\n" +
+      "status   what is installed, with digests compared",
+    "A download is resumed where it broke off, verified by SHA-256, and put in place only when it is whole.",
+  ],
+  run: async ({ what, model, allowUnverified, json }, context) => {
+    if (model !== undefined && what !== "embed") throw usage("--model goes with 'models embed'.");
+    switch (what) {
+      case "status":
+        return await status(json, context);
+      case "runtime":
+        context.out.line(`ONNX Runtime ${context.host.installation().runtimeVersion}, inside the program. There is nothing to fetch.`);
+        return 0;
+      default:
+        return await download(model, allowUnverified, context);
+    }
+  },
+});
+
+async function download(name: string | undefined, allowUnverified: boolean, { host, out }: CommandContext): Promise<number> {
+  const [{ DEFAULT_EMBEDDING_MODEL, embeddingModel, embeddingModels, HUB_URL }, { downloadModel }] = await Promise.all([
+    import("../../inference/models/catalogue.ts"),
+    import("../../inference/models/download.ts"),
+  ]);
+  const model = embeddingModel(name ?? DEFAULT_EMBEDDING_MODEL);
+  if (model === undefined)
+    throw usage(`Unknown model '${name}'. The catalogue has ${embeddingModels.map((entry) => entry.name).join(", ")}.`);
+  const { cacheRoot, modelsUrl } = host.installation();
+  const progress = createProgress(host.stderr, host.isInteractive, () => performance.now());
+  try {
+    const result = await downloadModel({
+      model,
+      cacheRoot: cacheRoot(),
+      hubUrl: modelsUrl ?? HUB_URL,
+      allowUnverified,
+      signal: host.signal,
+      onProgress: ({ file, receivedBytes, totalBytes, index, count }) =>
+        progress.show(`${model.name} ${index}/${count} ${file}`, receivedBytes, totalBytes),
+    });
+    progress.end();
+    out.line(`${model.name} ${result.kind === "already" ? "is installed already" : "is installed"}: ${result.directory}`);
+    for (const { name: file, voucher } of result.files)
+      if (voucher === "nobody") out.note(`Nobody vouches for ${file}; it was taken as it came.`);
+    if (model.name !== DEFAULT_EMBEDDING_MODEL) out.line(`To use it: CUBA_EMBED_MODEL=${model.name}, then memory-industry reembed.`);
+    return 0;
+  } finally {
+    progress.end();
+  }
+}
+
+const MB = 1_000_000;
+
+async function status(json: boolean, { host, out }: CommandContext): Promise<number> {
+  const { modelStatus } = await import("../../inference/models/status.ts");
+  const { cacheRoot, legacyCacheRoot } = host.installation();
+  const rows = (await modelStatus({ cacheRoot: cacheRoot(), legacyCacheRoot, digests: true })).filter(
+    // What this version cannot use is shown only where it is there.
+    ({ slot, state }) => slot === "embed" || state !== "missing",
+  );
+  const damaged = rows.some(({ state }) => state === "damaged");
+  if (json) out.json({ models: rows });
+  else
+    for (const { slot, name, isDefault, state, directory, files, note } of rows) {
+      out.line(`${slot.padEnd(9)} ${name.padEnd(32)} ${state}${isDefault ? " (default)" : ""}`);
+      if (directory !== undefined) out.line(`          ${directory}`);
+      for (const { name: file, size, sha256 } of files)
+        out.line(
+          `          ${file.padEnd(20)} ${size === undefined ? "missing" : `${(size / MB).toFixed(1)} MB`}  ${sha256 ?? ""}`.trimEnd(),
+        );
+      if (note !== undefined) out.line(`          → ${note}`);
+    }
+  return damaged ? 1 : 0;
+}
