@@ -127,6 +127,9 @@ async function server(parts: BootstrapParts, schema: Schema, url: string): Promi
   }
 }
 
+/** Reason of the error where there is no database yet, which is no fault. */
+export const NO_DATABASE = "no_database";
+
 /**
  * Opens what is there for a look: nothing is unpacked, migrated or refused.
  * @throws MemoryError with the reason where there is nothing, or it does not open.
@@ -136,7 +139,8 @@ export async function openForReading(parts: Omit<BootstrapParts, "modelWidth">):
   const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
   if (choice.kind === "embedded") {
     const directory = join(requirePath(config.paths, "dataDir"), "db");
-    if (!holdsDatabase(directory)) throw unavailable(`There is no database in ${directory} yet; the first client or 'serve' makes it.`);
+    if (!holdsDatabase(directory))
+      throw unavailable(`There is no database in ${directory} yet; the first client or 'serve' makes it.`, { reason: NO_DATABASE });
     return await openEmbedded({ directory, assets: await assets.engine(requirePath(config.paths, "cacheRoot")), nodeName });
   }
   const common = { url: choice.url, nodeName, log };

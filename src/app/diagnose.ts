@@ -4,11 +4,11 @@ import { nodeName } from "../config/environment.ts";
 import { OWNER_LEAVES_WITHIN_MS, takeOwnership } from "../daemon/ownership.ts";
 import type { Finding } from "../doctor/check.ts";
 import { diagnoseOutside, diagnoseOwner, inOrder } from "../doctor/run.ts";
-import { present } from "../kernel/errors.ts";
+import { MemoryError, present } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import { linkTo } from "../transports/daemon-link.ts";
 import { openAssets } from "./assets.ts";
-import { openForReading } from "./bootstrap.ts";
+import { NO_DATABASE, openForReading } from "./bootstrap.ts";
 import { embedderOf, locateModel } from "./compose.ts";
 import { outsideFacts, ownerFacts } from "./diagnosis.ts";
 import { openGateway } from "./gateway.ts";
@@ -60,7 +60,12 @@ async function diagnoseHere(facts: ProcessFacts, deep: boolean, signal: AbortSig
       if (owning.kind === "owned") owning.lock.release();
     }
   } catch (error) {
-    return await diagnoseOwner(await ownerFacts({ ...common, database: { reason: present(error).text } }, { deep, signal }));
+    return await diagnoseOwner(
+      await ownerFacts(
+        { ...common, database: { reason: present(error).text, isNew: error instanceof MemoryError && error.reason === NO_DATABASE } },
+        { deep, signal },
+      ),
+    );
   } finally {
     await embedder.close();
   }

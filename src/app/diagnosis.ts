@@ -32,7 +32,7 @@ export interface OwnerParts {
   readonly config: Config;
   readonly embedder: Embedder;
   readonly model: () => Promise<LocatedModel>;
-  readonly database: { readonly db: OwnedDatabase } | { readonly reason: string };
+  readonly database: { readonly db: OwnedDatabase } | { readonly reason: string; readonly isNew: boolean };
 }
 
 /** What the owner of the database knows. */
@@ -58,7 +58,7 @@ export async function ownerFacts(
     database:
       "db" in database
         ? { db: database.db, migrations: () => database.db.asOwner((connection) => migrationStatus(connection, migrations)) }
-        : { db: undefined, reason: database.reason },
+        : { db: undefined, reason: database.reason, isNew: database.isNew },
     tables: shippedTables(),
     ...options,
   };
@@ -108,7 +108,7 @@ async function probePort(address: string): Promise<"free" | "ours" | "taken"> {
   try {
     const answer = await fetch(`http://${address}/health`, { signal: AbortSignal.timeout(PORT_PROBE_MS), proxy: "" });
     const body: unknown = await answer.json();
-    return typeof body === "object" && body !== null && "clients_count" in body ? "ours" : "taken";
+    return typeof body === "object" && body !== null && "uptime_secs" in body && "connect" in body ? "ours" : "taken";
   } catch (error) {
     const refused = error instanceof Error && "code" in error && /^(ECONNREFUSED|ConnectionRefused)$/.test(String(error.code));
     return refused ? "free" : "taken";

@@ -31,13 +31,17 @@ export interface Plan {
 /** Quotes a word for a POSIX shell where it needs it. */
 export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** The line that a person copies. */
-export const commandLine = (argv: readonly string[]): string => ["memory-industry", ...argv].map(shellWord).join(" ");
+/**
+ * The line that a person copies.
+ * @param program how this program is started again; the executable is known by its name, from source nothing of ours is on PATH
+ */
+export const commandLine = (program: readonly string[], words: readonly string[]): string =>
+  [...(program.length === 1 ? ["memory-industry"] : program), ...words].map(shellWord).join(" ");
 
 /** Shows a plan: what would happen, that nothing has, and how to apply it. */
-export function showPlan(out: Output, plan: Plan): void {
+export function showPlan(out: Output, program: readonly string[], plan: Plan): void {
   for (const step of plan.steps) out.line(step);
   out.line();
   out.line("Nothing was changed. To apply it:");
-  out.line(`  ${commandLine(plan.apply)}`);
+  out.line(`  ${commandLine(program, plan.apply)}`);
 }

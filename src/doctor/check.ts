@@ -42,10 +42,10 @@ export interface OwnerFacts {
   readonly embedder: Embedder;
   /** Proof that the model still gives the vectors it gave; undefined where it has no golden vector. Loads the model. */
   readonly goldenCosine: ((signal: AbortSignal) => Promise<number>) | undefined;
-  /** Undefined where it could not be opened; `reason` says why. */
+  /** Undefined where it could not be opened; `reason` says why. `isNew`: there is none yet, which is no fault. */
   readonly database:
     | { readonly db: Database; readonly migrations: () => Promise<readonly MigrationFact[]> }
-    | { readonly db: undefined; readonly reason: string };
+    | { readonly db: undefined; readonly reason: string; readonly isNew: boolean };
   /** Tables of the shipped schema. */
   readonly tables: readonly string[];
   /** Load the models and compare their golden vectors. */

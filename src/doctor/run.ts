@@ -25,7 +25,7 @@ export async function diagnoseOwner(facts: OwnerFacts): Promise<Finding[]> {
   if (database.db === undefined) {
     findings.push({
       name: connection.name,
-      ...fail(database.reason, "The other checks of the database need it; run doctor again when it answers."),
+      ...(database.isNew ? warn : fail)(database.reason, "The other checks of the database need it; run doctor again when it answers."),
     });
     return findings;
   }

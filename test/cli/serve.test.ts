@@ -41,9 +41,14 @@ describe("start", () => {
     }
     expect(host.life).toEqual(["serve 127.0.0.1:0"]);
     expect(host.out()).toContain("http://127.0.0.1:0/mcp");
-    for (const client of ["claude", "cursor", "codex"])
-      expect(host.out()).toContain(`'/opt/memory industry/memory-industry' setup ${client} --apply`);
+    for (const client of ["claude", "cursor", "codex"]) expect(host.out()).toContain(`memory-industry setup ${client} --apply`);
     expect(host.out().trim().split("\n").length).toBeLessThanOrEqual(13);
+  });
+
+  test("from source the lines to copy start with what started this program", async () => {
+    const host = { ...fakeHost(), program: ["/opt/my bun", "/src/main.ts"] as const };
+    await runCli(["start"], host);
+    expect(host.out()).toContain("'/opt/my bun' /src/main.ts setup claude --apply");
   });
 
   test("is no command of the lists", async () => {

@@ -20,7 +20,7 @@ const embedder = (state: ModelState = missing, dimensions = 384): Embedder => ({
   close: async () => {},
 });
 
-const noDatabase: OwnerFacts["database"] = { db: undefined, reason: "The database cannot be reached (ECONNREFUSED)." };
+const noDatabase: OwnerFacts["database"] = { db: undefined, reason: "The database cannot be reached (ECONNREFUSED).", isNew: false };
 
 const facts = (given: Partial<OwnerFacts> = {}): OwnerFacts => ({
   mode: { name: "local", description: "everything on this machine" },
@@ -73,6 +73,10 @@ describe("without a database", () => {
     expect(findings.map(({ name }) => name).sort()).toEqual(
       ["audit_chain", "configuration", "connection", "database_url", "machine", "mode", "onnx_model"].sort(),
     );
+  });
+  test("on a new machine that there is no database yet is no failure", async () => {
+    const findings = await diagnoseOwner(facts({ database: { db: undefined, reason: "There is no database yet.", isNew: true } }));
+    expect(named(findings, "connection").status).toBe("warn");
   });
   test("a missing model is a warning, a model that does not load a failure", async () => {
     expect(named(await diagnoseOwner(facts()), "onnx_model").status).toBe("warn");

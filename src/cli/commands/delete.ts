@@ -5,7 +5,7 @@ import { oneLine } from "../../kernel/text.ts";
 import { flag, maybePositional, option } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
-import { showPlan } from "../output.ts";
+import { commandLine, showPlan } from "../output.ts";
 
 /** Longest piece of the memory that the plan shows, characters. */
 const CONTENT_CHARS = 160;
@@ -49,13 +49,16 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
     `  ${oneLine(String(observation.content), CONTENT_CHARS)}`,
   ];
   if (!apply) {
-    showPlan(out, { steps: ["Delete this memory:", ...shown, `Undo file: ${undoFile(directory, id)}`], apply: ["delete", id, "--apply"] });
+    showPlan(out, host.program, {
+      steps: ["Delete this memory:", ...shown, `Undo file: ${undoFile(directory, id)}`],
+      apply: ["delete", id, "--apply"],
+    });
     return 0;
   }
   const file = await writeUndoFile(directory, id, snapshot, new Date());
   await road.ask("owner/delete", { id, version: observation.version });
   for (const line of ["Deleted:", ...shown]) out.line(line);
-  out.line(`To bring it back: memory-industry delete --undo ${id} --apply`);
+  out.line(`To bring it back: ${commandLine(host.program, ["delete", "--undo", id, "--apply"])}`);
   out.line(`Undo file: ${file}`);
   return 0;
 }
@@ -68,7 +71,7 @@ async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out 
   if (typeof observation.content !== "string") throw invalid(`${file} is not an undo file of ours; nothing was written.`);
   if (!apply) {
     const name = String(fieldsOf(snapshot.entity).name);
-    showPlan(out, {
+    showPlan(out, host.program, {
       steps: [`Bring back under '${name}':`, `  ${oneLine(observation.content, CONTENT_CHARS)}`],
       apply: ["delete", "--undo", fileOrId, "--apply"],
     });

@@ -39,13 +39,15 @@ export default command({
 });
 
 async function download(name: string | undefined, allowUnverified: boolean, { host, out }: CommandContext): Promise<number> {
-  const [{ DEFAULT_EMBEDDING_MODEL, embeddingModel, embeddingModels, HUB_URL }, { downloadModel }] = await Promise.all([
+  const [{ catalogue, DEFAULT_EMBEDDING_MODEL, embeddingModel, HUB_URL }, { downloadModel }] = await Promise.all([
     import("../../inference/models/catalogue.ts"),
     import("../../inference/models/download.ts"),
   ]);
   const model = embeddingModel(name ?? DEFAULT_EMBEDDING_MODEL);
   if (model === undefined)
-    throw usage(`Unknown model '${name}'. The catalogue has ${embeddingModels.map((entry) => entry.name).join(", ")}.`);
+    throw usage(
+      `Unknown model '${name}'. The catalogue has ${catalogue.flatMap((entry) => (entry.slot === "embed" ? [entry.name] : [])).join(", ")}.`,
+    );
   const { cacheRoot, modelsUrl } = host.installation();
   const progress = createProgress(host.stderr, host.isInteractive, () => performance.now());
   try {

@@ -3,7 +3,7 @@ import { oneOf } from "../../kernel/kinds.ts";
 import { flag, maybePositional } from "../arguments.ts";
 import type { CommandContext, Installation } from "../command.ts";
 import { command } from "../define.ts";
-import { showPlan } from "../output.ts";
+import { commandLine, showPlan } from "../output.ts";
 
 const clientWords = ["claude", "cursor", "codex", "mcp", "warp"] as const;
 const actions = ["check", "print", "remove", "hook", ...clientWords] as const;
@@ -52,7 +52,7 @@ export default command({
 
 type Options = import("../setup/block.ts").BlockOptions;
 
-async function check(home: string, json: boolean, { out }: CommandContext): Promise<number> {
+async function check(home: string, json: boolean, { host, out }: CommandContext): Promise<number> {
   const { checkClients } = await import("../setup/check.ts");
   const report = await checkClients(home);
   if (json) out.json(report);
@@ -66,7 +66,7 @@ async function check(home: string, json: boolean, { out }: CommandContext): Prom
       for (const [client, value] of Object.entries(values)) out.line(`  ${client}: ${value}`);
     }
     if (report.clients.every(({ state }) => state !== "configured"))
-      out.line("\nNo client is connected yet. To connect one: memory-industry setup claude --apply");
+      out.line(`\nNo client is connected yet. To connect one: ${commandLine(host.program, ["setup", "claude", "--apply"])}`);
   }
   return report.healthy ? 0 : 1;
 }
@@ -126,7 +126,7 @@ async function install(
       ...(options.withDatabaseUrl ? ["--with-database-url"] : []),
       "--apply",
     ];
-    showPlan(out, {
+    showPlan(out, context.host.program, {
       steps: [
         `${plan.before === undefined ? "Create" : "Change"} ${target.file} for ${target.title}:`,
         JSON.stringify(plan.block, null, 2),
@@ -179,7 +179,7 @@ async function remove(
         : `Delete our backups of ${target.file}.`,
   );
   if (!apply) {
-    showPlan(out, { steps, apply: ["setup", "remove", ...(only === undefined ? [] : [only]), "--apply"] });
+    showPlan(out, context.host.program, { steps, apply: ["setup", "remove", ...(only === undefined ? [] : [only]), "--apply"] });
     return 0;
   }
   for (const plan of due) await applyRemoval(plan, configDir);

@@ -1,6 +1,6 @@
 import type { SocketAddress } from "../../kernel/kinds.ts";
 import { command } from "../define.ts";
-import { shellWord } from "../output.ts";
+import { commandLine } from "../output.ts";
 
 /** `npm start`: the server, and what to do with it in a few lines. */
 export default command({
@@ -29,7 +29,7 @@ async function isFree({ host, port }: SocketAddress): Promise<boolean> {
 }
 
 function welcome(url: string, program: readonly string[]): string {
-  const run = (...words: string[]) => [...program, ...words].map(shellWord).join(" ");
+  const run = (...words: string[]) => commandLine(program, words);
   return `
 MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.
 
