@@ -67,6 +67,7 @@ export function embedderOf({ config, assets, log }: Pick<ComposeOptions, "config
     find: () => locateModel(config),
     threads: config.settings.EMBED_INTRA_THREADS.value ?? defaultThreads(),
     runtimeDirectory: cacheRoot === undefined ? undefined : assets.runtimeDirectory(cacheRoot),
+    runtimeLibrary: config.settings.ORT_DYLIB_PATH.value,
     derivedDirectory: cacheRoot,
     log,
   });

@@ -1,7 +1,7 @@
 /** Finds the quickest tokenizer for a model directory: the compact vocabulary, made on the spot where it is missing; the general library for the rest. */
 import { createHash } from "node:crypto";
-import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { COMPACT_FILE, type CompactSource, readCompact, writeCompact } from "./compact.ts";
 import type { Encoder } from "./encoder.ts";
@@ -116,6 +116,7 @@ async function store(places: TokenizerPlaces, content: Uint8Array): Promise<bool
   for (const path of compactPaths(places)) {
     const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.part`;
     try {
+      await mkdir(dirname(path), { recursive: true });
       await writeFile(temporary, content);
       await rename(temporary, path);
       return true;

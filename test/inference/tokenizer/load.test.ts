@@ -115,8 +115,10 @@ test("where the model's directory takes no file, the vocabulary goes to the othe
   // A directory of that name stands in the way; permissions would not stop root.
   await mkdir(compactFile());
   const derivedDirectory = join(directory, "derived");
+  await writeFile(derivedDirectory, "a file in the way");
   expect(await prepareTokenizer({ directory, derivedDirectory })).toBe("unwritable");
-  await mkdir(derivedDirectory);
+  expect((await loadTokenizer({ directory, derivedDirectory })).form).toBe("compact");
+  await rm(derivedDirectory);
   expect(await prepareTokenizer({ directory, derivedDirectory })).toBe("written");
   expect(await hasCurrentCompact({ directory, derivedDirectory })).toBe(true);
 });
