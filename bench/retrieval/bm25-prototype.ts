@@ -2,7 +2,7 @@
  * What does each ingredient of the prepared words give? BM25 alone, no model, on the development sets.
  * Every line but the first takes one ingredient away; `*` marks a paired 95 % interval that does not touch zero.
  */
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { englishStem } from "../../src/domain/english-stem.ts";
 import { lexemesOf, queryTerms } from "../../src/domain/lexical.ts";
 import { inverseDocumentFrequency, type Posting, type ScoredTerm, topByFullScore, topByMaxScore } from "../../src/domain/retrieval/bm25.ts";
@@ -162,7 +162,9 @@ function run({ text = nameTypeContent, lexemes = lexemesOf, terms = selecting }:
 
 const short = (value: number) => value.toFixed(3).replace(/^0/, "");
 
-console.log(`machine: ${cpus()[0]?.model ?? "?"} × ${cpus().length}; bun ${Bun.version}; corpus: data/eval, ${sets.length} sets`);
+console.log(
+  `machine: ${cpus()[0]?.model ?? "?"} × ${cpus().length}; load ${loadavg()[0]?.toFixed(1)}; bun ${Bun.version}; corpus: data/eval, ${sets.length} sets`,
+);
 for (const form of ["common", "original"] as const) {
   console.log(`\nBM25 alone, nDCG@${K}, ${form === "common" ? "÷ log2(p + 1)" : "first position undiscounted"}`);
   console.log("".padEnd(32), ...sets.map(({ name }) => name.padStart(8)));

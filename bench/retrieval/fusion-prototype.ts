@@ -2,7 +2,7 @@
  * Does fusion beat the better of its arms? Real multilingual-e5-small vectors (computed once, kept in the temporary folder) and BM25 over the
  * prepared words, lists 100 deep, on the development sets. `+` / `-`: paired 95 % interval above / below the better single arm of that set.
  */
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { lexemesOf, queryTerms } from "../../src/domain/lexical.ts";
 import { fullMatchScore, inverseDocumentFrequency, type Posting, type ScoredTerm, topByMaxScore } from "../../src/domain/retrieval/bm25.ts";
 import { type Arm, FUSION_DEPTH, fuseByRanks, fuseByScores } from "../../src/domain/retrieval/fusion.ts";
@@ -102,7 +102,7 @@ const variants: readonly (readonly [string, (question: Asked) => readonly { read
 ];
 
 console.log(
-  `machine: ${cpus()[0]?.model ?? "?"} × ${cpus().length}; bun ${Bun.version}; multilingual-e5-small; lists ${FUSION_DEPTH} deep`,
+  `machine: ${cpus()[0]?.model ?? "?"} × ${cpus().length}; load ${loadavg()[0]?.toFixed(1)}; bun ${Bun.version}; multilingual-e5-small; lists ${FUSION_DEPTH} deep`,
 );
 for (const form of ["common", "original"] as const) report(form);
 

@@ -22,8 +22,8 @@ export interface Word {
 
 /** Scripts that are written without spaces, with the marks that belong to them (`々`, `ー`). */
 const DENSE = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}ー々〆]";
-/** A letter or digit of the other scripts with the marks on it; a mark alone (the rest of an emoji) begins no word. */
-const SPACED = `(?:[[\\p{L}\\p{Nd}]--${DENSE}]\\p{M}*)`;
+/** A letter of the other scripts with the marks on it, or a digit. Marks elsewhere (the rest of an emoji, a keycap) belong to no word. */
+const SPACED = `(?:[\\p{L}--${DENSE}]\\p{M}*|\\p{Nd})`;
 /** What may stand between two pieces of one identifier; a full stop, hyphen, slash … followed by a blank ends the token. */
 const JOINT = "(?:['’._\\-\\/\\\\@]|::)";
 /** `10,000` is one number; the comma joins nothing else. */
@@ -59,28 +59,40 @@ export function tokensOf(text: string): Token[] {
   if (isAscii.test(text)) return Array.from(text.match(asciiToken) ?? [], (token) => ({ text: token, isDense: false }));
   const plain = withAsciiDigits(text.normalize("NFKC"));
   if (!hasDenseScript(plain)) return Array.from(plain.match(spacedToken) ?? [], (token) => ({ text: token, isDense: false }));
+  const found = [...plain.matchAll(anyToken)];
+  const segmented = segmentRuns(found.flatMap(([, dense]) => dense ?? [])).values();
   const tokens: Token[] = [];
-  for (const [token, dense] of plain.matchAll(anyToken)) {
+  for (const [token, dense] of found) {
     if (dense === undefined) tokens.push({ text: token, isDense: false });
-    else for (const { segment } of segmenter.segment(dense)) pushSegment(tokens, segment);
+    else for (const word of segmented.next().value ?? []) tokens.push({ text: word, isDense: true });
   }
   return tokens;
 }
+
+/** The words of each run. One call for all of them: a call costs as much as fifty characters. */
+function segmentRuns(runs: readonly string[]): string[][] {
+  const words: string[][] = [[]];
+  for (const { segment } of segmenter.segment(runs.join("\n"))) {
+    if (segment === "\n") words.push([]);
+    else {
+      const word = segment.replace(NOT_OF_A_WORD, "");
+      if (word !== "") words.at(-1)?.push(word);
+    }
+  }
+  return words;
+}
+
+/** Repetition and abbreviation signs of Thai, and marks without their letter: the database's parser cuts a word there. */
+const NOT_OF_A_WORD = /^\p{M}+|[ฯๆ]/gu;
 
 const notAlphanumeric = /[^\p{Alphabetic}\p{N}]+/u;
 
 /** Maximal runs of letters and digits, case kept; text without spaces is cut into its words. The rule of density, entropy and overlap. */
 export function alphanumericWords(text: string): string[] {
   const runs = text.split(notAlphanumeric).filter((run) => run !== "");
-  return hasDenseScript(text) ? runs.flatMap((run) => (hasDenseScript(run) ? tokensOf(run).map((token) => token.text) : [run])) : runs;
-}
-
-/** Repetition and abbreviation signs of Thai, and marks without their letter: the database's parser cuts a word there. */
-const NOT_OF_A_WORD = /^\p{M}+|[ฯๆ]/gu;
-
-function pushSegment(tokens: Token[], segment: string): void {
-  const text = segment.replace(NOT_OF_A_WORD, "");
-  if (text !== "") tokens.push({ text, isDense: true });
+  if (!hasDenseScript(text)) return runs;
+  // The separator keeps the runs apart, so that all are cut in one call.
+  return segmentRuns(runs).flat();
 }
 
 /** A whole longer than this is no name that anybody types; a single word is cut to it, so that no lexeme exceeds what the database takes. */
@@ -112,10 +124,13 @@ function splitApostrophes(piece: string): readonly string[] {
   return /['’](?:t|re|ve|ll|d|m)$/i.test(owner) ? [owner.replace(/['’]/g, "")] : owner.split(/['’]/);
 }
 
+/** `12e4f7a`, the beginning of a hash: the database's parser reads 12e4 as a number and cuts there, unless a letter stands before it. */
+const beginsAsNumber = /^\d+e\d+\p{L}/iu;
+
 function pushWhole(words: Word[], pieces: readonly string[]): void {
   if (pieces.length < 2) return;
   const whole = join(pieces);
-  if (whole.length <= MAX_WORD_CHARS) words.push(toWord(whole, true));
+  if (whole.length <= MAX_WORD_CHARS) words.push(toWord(beginsAsNumber.test(whole) ? `x${whole}` : whole, true));
 }
 
 const isPlainWord = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
