@@ -166,6 +166,28 @@ test("the character map, trimming and white space of older files are followed", 
   expect(encoder.encode("  ｒｅｄ   car ", NO_LIMIT)).toEqual(encoder.encode("red car", NO_LIMIT));
 });
 
+test("a mask that is matched after normalisation, as some published files have it, keeps the compact form", async () => {
+  await writeTinyModel(directory, { dimensions: 4, words: ["red", "car"] });
+  const { added_tokens, model } = JSON.parse(await readFile(join(directory, "tokenizer.json"), "utf8"));
+  const mask = {
+    id: model.vocab.length,
+    content: "<mask>",
+    single_word: false,
+    lstrip: true,
+    rstrip: false,
+    normalized: true,
+    special: true,
+  };
+  await tokenizerWith({ added_tokens: [...added_tokens, mask] });
+  const { encoder, form } = await loadTokenizer({ directory });
+  expect(form).toBe("compact");
+  const ids = encoder.encode("red <mask> car", NO_LIMIT);
+  expect(ids).toEqual([0, ...encoder.encode("red", NO_LIMIT).slice(1, -1), mask.id, ...encoder.encode("car", NO_LIMIT).slice(1, -1), 2]);
+  expect(ids).toEqual((await library())("red <mask> car"));
+  await tokenizerWith({ added_tokens: [...added_tokens, { ...mask, content: "Mask" }] });
+  expect((await loadTokenizer({ directory })).form).toBe("library");
+});
+
 for (const [what, content] of [
   ["is missing beside the model", undefined],
   ["is not JSON", "{"],
