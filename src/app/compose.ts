@@ -129,7 +129,14 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     log,
     handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
     profile: settings.TOOL_PROFILE.value,
-    ownerMethods: ownerMethods({ config, embedder, model: () => locateModel(config), database: { db } }),
+    ownerMethods: ownerMethods({
+      config,
+      embedder,
+      model: () => locateModel(config),
+      database: { db },
+      reembed: graph.reembed,
+      requestEmbedding: graph.queue.poke,
+    }),
   });
   // Texts that were stored while no model was there, or whose vectors a shutdown cut short.
   graph.queue.poke();

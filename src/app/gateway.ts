@@ -20,10 +20,10 @@ export async function openGateway(facts: ProcessFacts, project: string | undefin
   for (;;) {
     const place = facts.paths();
     const found = await linkTo(place.socket, hello, WELCOME_LIMIT_MS);
-    if (found.kind === "linked") return createGateway(overSocket(found.link));
+    if (found.kind === "linked") return createGateway(overSocket(found.link), signal);
     if (found.kind === "silent" && liveOwner(place.lock) !== undefined) throw silentOwner(liveOwner(place.lock)?.pid);
     const line = await inThisProcess(facts, project, signal);
-    if (line !== undefined) return createGateway(line);
+    if (line !== undefined) return createGateway(line, signal);
   }
 }
 
@@ -65,6 +65,7 @@ function overSocket(link: DaemonLink): Line {
         waiting.set(request.id, { resolve, notify: onNotification });
         link.send(JSON.stringify(request));
       }),
+    notify: (message) => link.send(JSON.stringify(message)),
     [Symbol.asyncDispose]: () => link.finish(FINISH_LIMIT_MS),
   };
 }
@@ -111,6 +112,7 @@ async function inThisProcess(
         notify = onNotification;
         return connection.handle(request);
       },
+      notify: (message) => void connection.handle(message),
       async [Symbol.asyncDispose]() {
         connection.close();
         await drainAndClose(app, log);

@@ -64,6 +64,7 @@ export function processHost(): CliHost {
     openGateway: async ({ project }) => (await import("./gateway.ts")).openGateway(facts(), project, signal),
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
     migrate: async (options) => (await import("./migrate.ts")).runMigrations(facts(), options, signal),
+    changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(facts(), options, signal),
     serve: async (options) => (await import("./daemon.ts")).runServe(facts(), options, signal),
   };
 }

@@ -1,19 +1,39 @@
 /** What the owner of the database does for our own commands (`OwnerMethod` of `cli/gateway.ts`); served to the `cli` transport alone. */
 import { diagnoseOwner } from "../doctor/run.ts";
 import type { CallScope } from "../kernel/context.ts";
+import { noDeadline } from "../kernel/deadline.ts";
 import { invalidField } from "../kernel/errors.ts";
 import { isUuid } from "../kernel/ids.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
+import type { Reembed } from "../services/embedding/reembed.ts";
 import { createUndo, type Undo } from "../services/undo.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import { type OwnerParts, ownerFacts } from "./diagnosis.ts";
 
-export function ownerMethods(parts: OwnerParts): ReadonlyMap<string, OwnerMethod> {
-  const { database } = parts;
-  const undo = "db" in database ? undoMethods(createUndo({ db: database.db })) : [];
+export interface OwnerMethodParts extends OwnerParts {
+  readonly reembed: Reembed;
+  /** Wakes the queue that computes vectors. */
+  readonly requestEmbedding: () => void;
+}
+
+export function ownerMethods(parts: OwnerMethodParts): ReadonlyMap<string, OwnerMethod> {
+  const { database, reembed, requestEmbedding } = parts;
+  const undo = "db" in database ? undoMethods(createUndo({ db: database.db, requestEmbedding })) : [];
   return new Map<string, OwnerMethod>([
     ...undo,
+    [
+      "owner/reembed",
+      // A person waits for it and may stop it; a tool call's time limit would cut it off.
+      ({ all, batch }, { signal, progress }) =>
+        reembed.run({
+          ...everything(signal),
+          all: all === true,
+          deadline: noDeadline,
+          progress,
+          ...(typeof batch === "number" ? { progressEvery: batch } : {}),
+        }),
+    ],
     ["owner/doctor", async ({ deep }, { signal }) => await diagnoseOwner(await ownerFacts(parts, { deep: deep === true, signal }))],
     [
       "owner/migrations",

@@ -26,6 +26,8 @@ export interface CliHost {
   readonly diagnose: (options: { readonly deep: boolean }) => Promise<readonly Finding[]>;
   /** Brings the database up to this build, as its owner; `statusOnly` looks and changes nothing. */
   readonly migrate: (options: { readonly statusOnly: boolean }) => Promise<MigrationOutcome>;
+  /** Another length for every vector column; answers the columns that differ (with `apply`: differed). */
+  readonly changeVectorWidth: (options: { readonly dimensions: number; readonly apply: boolean }) => Promise<readonly string[]>;
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
 }

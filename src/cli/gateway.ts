@@ -2,7 +2,7 @@
  * The road from a command to the memories. It is the same whether a daemon owns the database (its local socket) or this process does
  * (owner lock taken, everything composed here): both exchange JSON-RPC messages with the same protocol layer.
  */
-import { MemoryError, unavailable } from "../kernel/errors.ts";
+import { cancelled, MemoryError, unavailable } from "../kernel/errors.ts";
 
 /** What a tool answered. */
 export type ToolAnswer = Readonly<Record<string, unknown>>;
@@ -36,6 +36,8 @@ export interface Gateway extends AsyncDisposable {
 export interface Line extends AsyncDisposable {
   /** Sends a request and answers with its response. `onNotification` sees what comes in between. */
   exchange(request: Readonly<Record<string, unknown>>, onNotification?: (message: unknown) => void): Promise<unknown>;
+  /** Sends a message that has no answer. */
+  notify(message: Readonly<Record<string, unknown>>): void;
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -47,11 +49,30 @@ function textOf(result: Readonly<Record<string, unknown>>): string | undefined {
   return isRecord(first) && typeof first.text === "string" ? first.text : undefined;
 }
 
-/** A gateway over one line. */
-export function createGateway(line: Line): Gateway {
+/** Rejects when the signal fires; `onAbort` runs first. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, onAbort: () => void): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const stop = () => {
+    onAbort();
+    aborted.reject(cancelled());
+  };
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** A gateway over one line. @param signal breaks off what is asked: the other side is told, so that it stops too */
+export function createGateway(line: Line, signal: AbortSignal): Gateway {
   let lastId = 0;
   const send = async (method: string, params: Readonly<Record<string, unknown>>, onNotification?: (message: unknown) => void) => {
-    const answer = await line.exchange({ jsonrpc: "2.0", id: ++lastId, method, params }, onNotification);
+    const id = ++lastId;
+    const answer = await unlessAborted(line.exchange({ jsonrpc: "2.0", id, method, params }, onNotification), signal, () =>
+      line.notify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } }),
+    );
     if (!isRecord(answer))
       throw unavailable(
         "The memory service closed the connection without an answer; whether anything was written is unknown. Run 'memory-industry doctor'.",

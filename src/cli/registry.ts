@@ -4,10 +4,11 @@ import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import migrate from "./commands/migrate.ts";
 import models from "./commands/models.ts";
+import reembed from "./commands/reembed.ts";
 import save from "./commands/save.ts";
 import search from "./commands/search.ts";
 import serve from "./commands/serve.ts";
 import setup from "./commands/setup.ts";
 import start from "./commands/start.ts";
 
-export const commands: readonly Command[] = [serve, search, save, deleteMemory, doctor, migrate, models, setup, start];
+export const commands: readonly Command[] = [serve, search, save, deleteMemory, doctor, migrate, models, reembed, setup, start];

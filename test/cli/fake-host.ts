@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CliHost, Installation, MigrationOutcome } from "../../src/cli/command.ts";
-import { createGateway } from "../../src/cli/gateway.ts";
+import { createGateway, type Line } from "../../src/cli/gateway.ts";
 import type { Finding } from "../../src/doctor/check.ts";
 
 export interface Sent {
@@ -30,6 +30,7 @@ export interface Script {
   readonly failToOpen?: Error;
   readonly findings?: readonly Finding[];
   readonly migrations?: MigrationOutcome;
+  readonly columns?: readonly string[];
 }
 
 const homes: string[] = [];
@@ -78,22 +79,30 @@ export function fakeHost(script: Script = {}): FakeHost {
     openGateway: async (options) => {
       if (script.failToOpen !== undefined) throw script.failToOpen;
       life.push(`open ${options.project ?? "-"}`);
-      return createGateway({
+      const line: Line = {
         exchange: async (request) => {
           const one: Sent = { method: String(request.method), params: Object(request.params) };
           sent.push(one);
           try {
-            return { jsonrpc: "2.0", id: request.id, result: script.answer?.(one) };
+            return { jsonrpc: "2.0", id: request.id, result: await script.answer?.(one) };
           } catch (error) {
             return { jsonrpc: "2.0", id: request.id, error: { code: -32603, message: error instanceof Error ? error.message : "?" } };
           }
         },
+        notify: (message) => {
+          sent.push({ method: String(message.method), params: Object(message.params) });
+        },
         [Symbol.asyncDispose]: async () => {
           life.push("drain");
         },
-      });
+      };
+      return createGateway(line, script.signal ?? new AbortController().signal);
     },
     migrate: async () => script.migrations ?? { applied: [], warnings: [], files: [] },
+    changeVectorWidth: async ({ apply }) => {
+      life.push(apply ? "changed" : "looked");
+      return script.columns ?? [];
+    },
     diagnose: async () => script.findings ?? [],
     serve: async ({ address, onListening }) => {
       life.push(`serve ${address.host}:${address.port}`);

@@ -1,0 +1,68 @@
+import { usage } from "../../kernel/errors.ts";
+import { integer } from "../../kernel/kinds.ts";
+import { flag, option, optionOr } from "../arguments.ts";
+import type { CommandContext } from "../command.ts";
+import { command } from "../define.ts";
+import { showPlan } from "../output.ts";
+
+/** pgvector's longest vector column. */
+const MOST_DIMENSIONS = 16_000;
+/** From so many new vectors on, a threshold that was measured on the old ones no longer holds. */
+const RECALIBRATE_FROM = 100;
+
+export default command({
+  name: "reembed",
+  summary: "compute the vectors that are missing or another model's",
+  needs: "database",
+  writes: "database",
+  args: {
+    all: flag("compute every vector anew"),
+    batch: optionOr(integer(1, 5_000), 500, "rows between two lines of progress", { hint: "N" }),
+    dim: option(integer(1, MOST_DIMENSIONS), "change the length of every vector column first; all vectors go, the texts stay", {
+      hint: "N",
+    }),
+    apply: flag("with --dim: do it"),
+    json: flag("print the report as JSON"),
+  },
+  details: ["Can be broken off at any moment and run again; it goes on where it stopped."],
+  run: async ({ all, batch, dim, apply, json }, context) => {
+    if (dim !== undefined) return await changeLength(dim, apply, context);
+    if (apply) throw usage("--apply goes with --dim.");
+    const { gateway, host, out } = context;
+    const { createProgress } = await import("../progress.ts");
+    const progress = createProgress(host.stderr, host.isInteractive, () => performance.now(), "rows");
+    const road = await gateway();
+    const answer = await road
+      .ask("owner/reembed", { all, batch }, (done, total) => progress.show("embedding", done, total))
+      .finally(() => progress.end());
+    if (json) out.json(answer);
+    else report(answer, all, out.line);
+    return failures(answer) === 0 ? 0 : 1;
+  },
+});
+
+const numberAt = (answer: unknown, key: string): number => {
+  const value: unknown = typeof answer === "object" && answer !== null ? Reflect.get(answer, key) : undefined;
+  return typeof value === "number" ? value : 0;
+};
+const failures = (answer: unknown): number => numberAt(answer, "failed") + numberAt(answer, "remaining");
+
+function report(answer: unknown, all: boolean, line: (text: string) => void): void {
+  const updated = numberAt(answer, "updated");
+  line(`${updated} vectors computed, ${numberAt(answer, "failed")} failed, ${numberAt(answer, "remaining")} still to do.`);
+  if (all || updated > RECALIBRATE_FROM) line("A threshold for abstaining that was measured before no longer holds; measure it again.");
+}
+
+async function changeLength(dimensions: number, apply: boolean, { host, out }: CommandContext): Promise<number> {
+  const columns = await host.changeVectorWidth({ dimensions, apply });
+  if (columns.length === 0) out.line(`Every vector column has ${dimensions} dimensions already.`);
+  else if (apply) {
+    out.line(`Changed to ${dimensions} dimensions: ${columns.join(", ")}.`);
+    out.line("The vectors are gone, the texts are not. Next: memory-industry reembed");
+  } else
+    showPlan(out, host.program, {
+      steps: [`Change to ${dimensions} dimensions: ${columns.join(", ")}.`, "Every vector in them is deleted; the texts stay."],
+      apply: ["reembed", "--dim", String(dimensions), "--apply"],
+    });
+  return 0;
+}
