@@ -21,14 +21,24 @@ const ARTICLES = new Set(["a", "an", "the", "el", "la", "los", "las", "un", "una
 
 /** Around a word these say nothing; signs that change a word (`C++`, `-5`, `#1`, `50%`, `--force`, `~`, `>`) are not among them. */
 const OPENING = /^["'`“”‘’«»„([{¿¡]+/u;
-const CLOSING = /["'`“”‘’«»)\]}.,;:!?…。]+$/u;
+const CLOSING = "\"'`“”‘’«»)]}.,;:!?…。";
 /** `**done**` is `done`; the star of `*.ts` stays. */
 const emphasis = /^(\*{1,3})(.+)\1$/u;
 /** A token without letter, digit or symbol: a dash, a bullet. `->`, `≥`, `✅` stay: they carry meaning. */
 const isPunctuationOnly = /^[\p{P}*`~_]*$/u;
 const quotedSpan = /`[^`]+`|"[^"\n]+"|“[^”\n]+”|«[^»\n]+»/gu;
 const looksLikeIdentifier = /\p{N}|[_/.]|(?<=.)\p{Lu}/u;
-const endsSentence = /[.!?:;。！？；：]["'”’»)]*$/u;
+const SENTENCE_END = /[.!?:;。]/u;
+
+/** Where the closing signs of a token begin. Not a regular expression: `…+$` looks at every full stop of ten thousand again and again. */
+function closingStart(token: string): number {
+  let end = token.length;
+  while (end > 0 && CLOSING.includes(token.charAt(end - 1))) end--;
+  return end;
+}
+
+/** `don’t` is `don't`. */
+const curlyApostrophe = /(?<=\p{L})[’ʼ](?=\p{L})/gu;
 /** Chinese punctuation that NFKC leaves; behind it a word ends although no blank follows. */
 const chineseStop = /[。、「」『』《》【】]/gu;
 
@@ -39,15 +49,19 @@ function quotedRanges(text: string): readonly (readonly [number, number])[] {
 
 /** The words of a text for comparison: NFKC, outer punctuation gone, lower case beside the form as written, articles left out. */
 function comparedWords(text: string): ComparedWord[] {
-  const plain = text.normalize("NFKC").replace(chineseStop, (sign) => `${sign} `);
+  const plain = text
+    .normalize("NFKC")
+    .replace(curlyApostrophe, "'")
+    .replace(chineseStop, (sign) => `${sign} `);
   const quoted = quotedRanges(plain);
   const words: ComparedWord[] = [];
   let startsSentence = true;
   for (const match of plain.matchAll(/\S+/gu)) {
     const isQuoted = quoted.some(([from, to]) => match.index < to && match.index + match[0].length > from);
-    const bare = match[0].replace(OPENING, "").replace(CLOSING, "").replace(emphasis, "$2");
+    const end = closingStart(match[0]);
+    const bare = match[0].slice(0, end).replace(OPENING, "").replace(emphasis, "$2");
     if (!isPunctuationOnly.test(bare)) pushCompared(words, bare, isQuoted, startsSentence);
-    startsSentence = endsSentence.test(match[0]);
+    startsSentence = SENTENCE_END.test(match[0].slice(end));
   }
   return words;
 }

@@ -19,13 +19,22 @@ const NO_TAGS = new Set(
 );
 
 const candidate = /[\p{L}\p{M}\p{N}_-]+/gu;
-const outerJoints = /^[-_]+|[-_]+$/g;
 /** Scripts in which two characters already make a word. */
 const isCompact = /^[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}ー]+$/u;
 
+const isJoint = (char: string) => char === "-" || char === "_";
+
+function withoutOuterJoints(run: string): string {
+  let start = 0;
+  let end = run.length;
+  while (start < end && isJoint(run.charAt(start))) start++;
+  while (end > start && isJoint(run.charAt(end - 1))) end--;
+  return run.slice(start, end);
+}
+
 function tagWords(text: string): string[] {
   const runs = text.normalize("NFKC").toLowerCase().match(candidate) ?? [];
-  return runs.flatMap((run) => (hasDenseScript(run) ? tokensOf(run).map((token) => token.text) : [run.replace(outerJoints, "")]));
+  return runs.flatMap((run) => (hasDenseScript(run) ? tokensOf(run).map((token) => token.text) : [withoutOuterJoints(run)]));
 }
 
 function isTag(word: string): boolean {

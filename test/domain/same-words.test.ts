@@ -14,6 +14,7 @@ describe("texts with the same words", () => {
     ["数据仓库在上海。", "数据仓库在上海"],
     ["- cache is warm", "• cache is warm"],
     ["the cache is **warm**.", "the cache is warm"],
+    ["it doesn’t retry", "it doesn't retry"],
   ])("%p and %p", (a, b) => expect(sameWords(a, b)).toBe(true));
 });
 
