@@ -89,7 +89,7 @@ describe("delete --undo", () => {
     const host = fakeHost({ answer });
     await runCli(["delete", id, "--apply"], host);
     const file = join(host.home, "undo", `obs-${id}.json`);
-    for (const given of [id, file]) {
+    for (const given of [file, id]) {
       host.sent.length = 0;
       expect(await runCli(["delete", "--undo", given], host)).toBe(0);
       expect(host.sent).toEqual([]);
@@ -97,6 +97,8 @@ describe("delete --undo", () => {
       expect(host.sent).toEqual([{ method: "owner/restore", params: { snapshot } }]);
     }
     expect(host.out()).toContain(`Brought back under 'gateway': ${id}`);
+    // Named by its path it is a person's file; found by id it has done its work.
+    expect(existsSync(file)).toBe(false);
   });
 
   test("what is no undo file is refused before anything is opened", async () => {

@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { invalid, usage } from "../../kernel/errors.ts";
 import { isUuid } from "../../kernel/ids.ts";
 import { text } from "../../kernel/kinds.ts";
@@ -79,6 +80,8 @@ async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out 
   }
   const road = await gateway();
   const restored = fieldsOf(await road.ask("owner/restore", { snapshot }));
+  // The file has done its work; left there it would stand in the way of the next deletion of this memory.
+  if (restored.sameId === true && isUuid(fileOrId)) await rm(file, { force: true });
   out.line(`Brought back under '${String(restored.entity)}': ${String(restored.id)}`);
   if (restored.sameId === false)
     out.line("It has a new id: a sync bundle has left this machine since, and other machines would delete the old one again.");
