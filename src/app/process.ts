@@ -1,5 +1,4 @@
 /** What every way of running this program shares: its own command line, configuration, log and the place of the daemon. Imports nothing heavy. */
-import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { loadProcessConfig } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
@@ -49,13 +48,16 @@ const ownBusiness = new Set(["LOG", "DAEMON", "HANDSHAKE_TIMEOUT_SECS", "HTTP_AD
 /** Characters of a digest: enough to tell two values apart, useless to guess a secret from. */
 const DIGEST_CHARS = 12;
 
-/** A digest of each setting that counts where the daemon runs; two processes whose digests differ were started differently. */
+/**
+ * A digest of each setting that somebody set and that counts where the daemon runs; two processes whose digests differ were started differently.
+ * Defaults are left out: they are the same everywhere, and a bridge pays for each digest. Bun's hasher, since node:crypto costs a bridge 3.5 MB.
+ */
 export function settingDigests({ settings }: Config): Record<string, string> {
   const digests: Record<string, string> = {};
   for (const key of variableNames) {
-    if (describeVariable(key).connection === true || ownBusiness.has(key)) continue;
+    if (describeVariable(key).connection === true || ownBusiness.has(key) || settings[key].layer === "default") continue;
     const value = JSON.stringify(settings[key].value) ?? "unset";
-    digests[key] = createHash("sha256").update(`${key}=${value}`).digest("base64url").slice(0, DIGEST_CHARS);
+    digests[key] = new Bun.CryptoHasher("sha256").update(`${key}=${value}`).digest("base64url").slice(0, DIGEST_CHARS);
   }
   return digests;
 }

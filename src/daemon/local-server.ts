@@ -122,7 +122,9 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
     if (hello !== undefined) return;
     clearTimeout(impatience);
     hello = greeting;
-    const differs = Object.keys(greeting.settings).filter((name) => greeting.settings[name] !== options.settings[name]);
+    const names = new Set([...Object.keys(greeting.settings), ...Object.keys(options.settings)]);
+    // A command of ours does not care, and says nothing about itself.
+    const differs = greeting.kind === "cli" ? [] : [...names].filter((name) => greeting.settings[name] !== options.settings[name]);
     write(encodeFrame({ op: "welcome", welcome: { ...options.facts, differs } }));
     connection = options.mcp.then((mcp) => {
       write(encodeFrame({ op: "ready" }));

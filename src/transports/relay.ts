@@ -56,8 +56,11 @@ const repeatable: ReadonlySet<string> = new Set(["initialize", "ping", "tools/li
 /** Requests that need no daemon. */
 const answeredOffline: ReadonlySet<string> = new Set(["initialize", "ping", "tools/list"]);
 
-/** How often waiting requests are looked at while no daemon answers. */
+/** How often requests that wait are looked at. */
 const LOOK_EVERY_MS = 250;
+
+/** The daemon ends each call within the handler timeout; one that is silent for this many is stopped, or its machine is asleep. */
+const SILENT_CALLS = 3;
 
 const STARTING = "The memory daemon is still starting; nothing was done. Try again in a moment; 'memory-industry doctor' tells more.";
 const LOST =
@@ -65,6 +68,9 @@ const LOST =
 
 const OVERDUE =
   "The memory daemon has not answered in time, and the input is closed, so the outcome of this call is unknown. Look whether it took effect before you repeat it.";
+
+const silentText = (pid: number, waitedMs: number) =>
+  `The memory daemon (process ${pid}) has not answered for ${Math.round(waitedMs / 1000)} s; it may be stopped or overloaded. The outcome of this call is unknown. 'memory-industry doctor' tells more.`;
 
 const keyOf = (id: RequestId) => `${typeof id}:${id}`;
 
@@ -93,7 +99,10 @@ export function createRelay(options: RelayOptions): Relay {
     if (rest.length > 0) pending.set(keyOf(request.id), rest);
     else pending.delete(keyOf(request.id));
     if (request.method === "initialize" && handshake !== undefined) handshake.answered = true;
-    if (pending.size === 0) idle?.();
+    if (pending.size > 0) return;
+    clearInterval(looking);
+    looking = undefined;
+    idle?.();
   };
 
   /** Answers from this process. `reason` is what a tool call says. */
@@ -152,15 +161,12 @@ export function createRelay(options: RelayOptions): Relay {
   const open = async () => {
     if (opening) return;
     opening = true;
-    looking ??= setInterval(look, LOOK_EVERY_MS);
     try {
       attach(await options.open());
     } catch (error) {
       failed(error instanceof MemoryError ? present(error).text : `The memory daemon cannot be started: ${present(error).text}`);
     } finally {
       opening = false;
-      clearInterval(looking);
-      looking = undefined;
     }
     // What was put back while the link opened and closed again.
     if (link === undefined && failure === undefined && unsent().length > 0) void open();
@@ -172,8 +178,12 @@ export function createRelay(options: RelayOptions): Relay {
   };
   const look = () => {
     const now = performance.now();
-    for (const request of unsent()) {
+    for (const request of all()) {
       const waited = now - request.since;
+      if (request.link !== undefined) {
+        if (waited > SILENT_CALLS * options.handlerTimeoutMs) answerLost(request, silentText(request.link.welcome.pid, waited));
+        continue;
+      }
       if (waited > options.handlerTimeoutMs || (waited > options.patienceMs && answeredOffline.has(request.method)))
         answerOffline(request, STARTING);
     }
@@ -225,6 +235,7 @@ export function createRelay(options: RelayOptions): Relay {
     greeted = true;
     const entry: Pending = { id, method, text, since: performance.now(), link: undefined, position: 0, local: false, again: false };
     pending.set(keyOf(id), [...(pending.get(keyOf(id)) ?? []), entry]);
+    looking ??= setInterval(look, LOOK_EVERY_MS);
     const recent = failure !== undefined && performance.now() - failure.at < options.retryAfterMs;
     if (link !== undefined) transmit(link, entry);
     else if (failure !== undefined && (recent || answeredOffline.has(method))) answerOffline(entry, failure.reason);
@@ -276,7 +287,6 @@ export function createRelay(options: RelayOptions): Relay {
         });
       }
       clearTimeout(timer);
-      clearInterval(looking);
       for (const request of unsent()) answerOffline(request, STARTING);
       await local;
       const overdue = all();

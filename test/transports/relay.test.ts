@@ -210,6 +210,17 @@ describe("what passes a bridge", () => {
     ]);
   });
 
+  test("a daemon that is silent for three times a call's limit is reported, not waited for in silence; its late answer is dropped", async () => {
+    const it = start({ handlerTimeoutMs: 20 });
+    it.call(1);
+    const daemon = await it.connect(77);
+    while (it.out().length === 0) await Bun.sleep(10);
+    expect(it.out()).toMatchObject([{ id: 1, result: { isError: true, content: [{ text: expect.stringContaining("process 77") }] } }]);
+    daemon.say({ jsonrpc: "2.0", id: 1, result: {} });
+    expect(it.out()).toHaveLength(1);
+    await it.relay.finish();
+  });
+
   test("an end without a question starts no daemon", async () => {
     const it = start();
     await it.relay.finish();
