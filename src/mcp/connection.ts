@@ -24,6 +24,8 @@ export interface PeerInfo {
   readonly directory: string | undefined;
   /** Listing profile (`CUBA_TOOL_PROFILE`); undefined = that of the process. */
   readonly profile: string | undefined;
+  /** Revision that an earlier `initialize` agreed on: over HTTP each request repeats it (`MCP-Protocol-Version`), elsewhere the connection knows it. */
+  readonly protocolVersion?: string | undefined;
 }
 
 /** One client's conversation. Requests run concurrently; answers may come out of order. */

@@ -60,7 +60,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
     const caller = identity.caller(peer);
     const requests = createClientRequests(send);
     const pending = new Set<Promise<unknown>>();
-    let version: string | undefined;
+    let version = peer.protocolVersion;
     let samples = false;
     let hasRoots = false;
     let greeted = false;

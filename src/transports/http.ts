@@ -218,6 +218,7 @@ function peerOf(headers: Headers, first: unknown, caller: HttpCaller): PeerInfo 
     project: undefined,
     directory: undefined,
     profile: undefined,
+    protocolVersion: word(headers.get("mcp-protocol-version")),
   };
 }
 
