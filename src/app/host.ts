@@ -57,6 +57,7 @@ export function processHost(): CliHost {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
     stdin: () => Bun.stdin.text(),
+    hasColours: process.stdout.isTTY === true && (environment().NO_COLOR ?? "") === "" && environment().TERM !== "dumb",
     isInteractive: process.stderr.isTTY === true,
     signal,
     installation: () => installation(facts().config),

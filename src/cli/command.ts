@@ -12,6 +12,8 @@ export interface CliHost {
   readonly stderr: (text: string) => void;
   /** All of standard input, as UTF-8. */
   readonly stdin: () => Promise<string>;
+  /** Standard output is a terminal whose owner has not asked for plain text (`NO_COLOR`). */
+  readonly hasColours: boolean;
   /** Standard error is a terminal. */
   readonly isInteractive: boolean;
   /** Fires on SIGINT and SIGTERM. */

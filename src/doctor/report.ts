@@ -23,9 +23,12 @@ const label = { ok: "  ok  ", warn: " warn ", fail: " fail " } as const;
 const NAME_WIDTH = 20;
 const HINT_INDENT = " ".repeat("[  ok  ] ".length + NAME_WIDTH + 1);
 
-export function renderReport(report: Report, version: string): string {
+/** Colours a status for a terminal. */
+export type Paint = (status: Finding["status"], text: string) => string;
+
+export function renderReport(report: Report, version: string, paint: Paint = (_, text) => text): string {
   const lines = report.checks.flatMap(({ name, status, detail, hint }) => [
-    `[${label[status]}] ${name.padEnd(NAME_WIDTH)} ${detail}`,
+    `[${paint(status, label[status])}] ${name.padEnd(NAME_WIDTH)} ${detail}`,
     ...(hint === undefined ? [] : [`${HINT_INDENT}→ ${hint}`]),
   ]);
   const { failed, warnings, checks } = report;

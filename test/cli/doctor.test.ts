@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { stripVTControlCharacters } from "node:util";
 import { runCli } from "../../src/cli/run.ts";
 import type { Finding } from "../../src/doctor/check.ts";
 import { fakeHost } from "./fake-host.ts";
@@ -23,4 +24,13 @@ test("--json is one value on standard output, also when something failed", async
     warnings: 0,
     checks: [{ name: "connection", status: "fail", detail: "refused", hint: "start it" }],
   });
+});
+
+test("only a terminal gets colours, and then the words are the same", async () => {
+  const plain = fakeHost({ findings });
+  const coloured = fakeHost({ findings, hasColours: true });
+  await runCli(["doctor"], plain);
+  await runCli(["doctor"], coloured);
+  expect(plain.out()).not.toContain("\u001b");
+  expect(stripVTControlCharacters(coloured.out())).toBe(plain.out());
 });

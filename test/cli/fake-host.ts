@@ -27,6 +27,7 @@ export interface Script {
   readonly installation?: Partial<Installation>;
   readonly stdin?: string;
   readonly signal?: AbortSignal;
+  readonly hasColours?: boolean;
   readonly failToOpen?: Error;
   readonly findings?: readonly Finding[];
   readonly migrations?: MigrationOutcome;
@@ -58,6 +59,7 @@ export function fakeHost(script: Script = {}): FakeHost {
       err += text;
     },
     stdin: async () => script.stdin ?? "",
+    hasColours: script.hasColours ?? false,
     isInteractive: false,
     signal: script.signal ?? new AbortController().signal,
     program: ["/opt/memory industry/memory-industry"],

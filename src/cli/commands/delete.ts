@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { invalid, usage } from "../../kernel/errors.ts";
 import { isUuid } from "../../kernel/ids.ts";
-import { text } from "../../kernel/kinds.ts";
+import { text, uuid } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { flag, maybePositional, option } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
@@ -17,7 +17,7 @@ export default command({
   needs: "database",
   writes: "plan",
   args: {
-    id: maybePositional(text, "id of the observation, as search shows it"),
+    id: maybePositional(uuid, "id of the observation, as search shows it"),
     undo: option(text, "bring back what an undo file holds", { hint: "FILE|ID" }),
     apply: flag("do it"),
   },
@@ -28,8 +28,7 @@ export default command({
       return await bringBack(undo, apply, context);
     }
     if (id === undefined) throw usage("<id> is missing: id of the observation, as search shows it.");
-    if (!isUuid(id)) throw usage(`<id> must be a UUID; got '${id}'.`);
-    return await remove(id.toLowerCase(), apply, context);
+    return await remove(id, apply, context);
   },
 });
 

@@ -1,4 +1,4 @@
-import { renderReport, summarise } from "../../doctor/report.ts";
+import { type Paint, renderReport, summarise } from "../../doctor/report.ts";
 import { flag } from "../arguments.ts";
 import { command } from "../define.ts";
 
@@ -15,7 +15,14 @@ export default command({
   run: async ({ deep, json }, { host, out }) => {
     const report = summarise(await host.diagnose({ deep }));
     if (json) out.json(report);
-    else out.line(renderReport(report, host.version));
+    else out.line(renderReport(report, host.version, host.hasColours ? await colours() : undefined));
     return report.healthy ? 0 : 1;
   },
 });
+
+/** Loaded only where there is a terminal to colour. */
+async function colours(): Promise<Paint> {
+  const { colors } = await import("consola/utils");
+  const of = { ok: colors.green, warn: colors.yellow, fail: colors.red };
+  return (status, text) => of[status](text);
+}

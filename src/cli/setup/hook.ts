@@ -10,9 +10,9 @@ const EVENT = "SessionStart";
 
 export const hookFile = (home: string): string => join(home, ".claude", "settings.json");
 
-/** Double quotes on Windows: they mean the same to `cmd` and to a POSIX shell there. */
+/** Double quotes on Windows: they keep blanks for `cmd` and backslashes for the POSIX shell that some clients bring along. */
 const quoted = (word: string, platform: string): string =>
-  platform === "win32" ? (/[\s&()^'`]/.test(word) ? `"${word}"` : word) : shellWord(word);
+  platform === "win32" ? (/^[\w:/.-]+$/.test(word) ? word : `"${word}"`) : shellWord(word);
 
 /** The hook entry: the program, quoted, with `recall --quiet`. */
 export function hookBlock(program: readonly string[], platform: string): Block {

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { runCli } from "../../../src/cli/run.ts";
+import { hookBlock } from "../../../src/cli/setup/hook.ts";
 import { type FakeHost, fakeHost, type Script } from "../fake-host.ts";
 
 const program = "/opt/memory industry/memory-industry";
@@ -278,6 +279,26 @@ describe("check", () => {
     expect(await runCli(["setup", "check"], host)).toBe(1);
     for (const text of ["/no/such/program does not exist", "ONNX_MODEL_PATH=/no/model does not exist", "Mcp-Client-Id", "'cuba-memorys'"])
       expect(host.out()).toContain(text);
+  });
+});
+
+describe("the hook command", () => {
+  const commandOf = (program: string[], platform: string) => {
+    const { hooks } = hookBlock(program, platform);
+    return Array.isArray(hooks) ? hooks[0].command : undefined;
+  };
+  test("is quoted for a POSIX shell, and runs there as it stands", () => {
+    const program = `/tmp/it's "here" $HOME & 项目/memory-industry`;
+    const command = commandOf([program], "linux");
+    // The shell itself says which words it sees.
+    const seen = Bun.spawnSync(["/bin/sh", "-c", `set -- ${command}; printf '%s\\n' "$@"`]).stdout.toString();
+    expect(seen.split("\n")).toEqual([program, "recall", "--quiet", ""]);
+  });
+  test("is quoted for cmd where the platform is Windows", () => {
+    expect(commandOf(["C:\\Users\\Jane Doe\\memory-industry.exe"], "win32")).toBe(
+      '"C:\\Users\\Jane Doe\\memory-industry.exe" recall --quiet',
+    );
+    expect(commandOf(["C:\\bin\\memory-industry.exe"], "win32")).toBe('"C:\\bin\\memory-industry.exe" recall --quiet');
   });
 });
 
