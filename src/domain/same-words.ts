@@ -10,7 +10,7 @@ import { hasDenseScript, tokensOf } from "./words.ts";
 export type DifferenceKind = "number" | "negation" | "identifier" | "word";
 
 /** A word to be compared. */
-interface ComparedWord {
+export interface ComparedWord {
   readonly written: string;
   readonly lower: string;
   /** Identifier-like: compared exactly as written. */
@@ -48,7 +48,7 @@ function quotedRanges(text: string): readonly (readonly [number, number])[] {
 }
 
 /** The words of a text for comparison: NFKC, outer punctuation gone, lower case beside the form as written, articles left out. */
-function comparedWords(text: string): ComparedWord[] {
+export function comparedWords(text: string): ComparedWord[] {
   const plain = text
     .normalize("NFKC")
     .replace(curlyApostrophe, "'")
@@ -80,7 +80,9 @@ function pushCompared(words: ComparedWord[], bare: string, isQuoted: boolean, st
   if (signs !== "") words.push({ written: signs, lower: signs, isExact: true });
 }
 
-const isSame = (a: ComparedWord, b: ComparedWord) => a.written === b.written || (!a.isExact && !b.isExact && a.lower === b.lower);
+/** Identifiers exactly as written, other words in any case. */
+export const isSameWord = (a: ComparedWord, b: ComparedWord) =>
+  a.written === b.written || (!a.isExact && !b.isExact && a.lower === b.lower);
 
 /** True where two texts have the same words in the same order; two texts without a word only where they are equal. */
 export function sameWords(a: string, b: string): boolean {
@@ -88,7 +90,7 @@ export function sameWords(a: string, b: string): boolean {
   const left = comparedWords(a);
   const right = comparedWords(b);
   if (left.length === 0 && right.length === 0) return a.trim() === b.trim();
-  return left.length === right.length && left.every((word, at) => isSame(word, right[at] ?? NO_WORD));
+  return left.length === right.length && left.every((word, at) => isSameWord(word, right[at] ?? NO_WORD));
 }
 
 const NO_WORD: ComparedWord = { written: "", lower: "", isExact: true };
