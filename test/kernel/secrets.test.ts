@@ -25,6 +25,7 @@ const cases: [text: string, label: string | undefined, offset: number | undefine
   ['{"file":"a.ts","password":"hunter22"}', "password field", 0, '{"file":"a.ts","password":"***"}'],
   ["Authorization: Bearer abcdefghijklmnopqrstuvwx", "bearer token", 22, "Authorization: Bearer ***"],
   ["token ghp_abcd\nefghijklmnop rest", "github token", 6, "token *** rest"],
+  ["pass allow_secret: true if this is a false match", undefined, undefined, "pass allow_secret: true if this is a false match"],
   ["密钥 ghp_abcdefghijklmnop", "github token", 3, "密钥 ***"],
 ];
 
