@@ -118,7 +118,7 @@ export function processesWith(...words: string[]): number[] {
 
 export const lives = (pid: number): boolean => processStart(pid) !== undefined;
 
-function createClient(child: Bun.Subprocess<"pipe", "pipe", "pipe">): Client {
+export function createClient(child: Bun.Subprocess<"pipe", "pipe", "pipe">): Client {
   let out = "";
   let errors = "";
   let next = 1;
