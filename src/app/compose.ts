@@ -15,6 +15,7 @@ import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
 import { createProjects } from "../services/projects.ts";
 import { createReminders } from "../services/reminders.ts";
+import { createSearch } from "../services/search/search.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
@@ -110,12 +111,15 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
+  const search = createSearch({ db, embedder, fusion: settings.FUSION.value, entityLeg: true });
   const services: Services = {
     telemetry,
     entities: graph.entities,
     observations: graph.observations,
     episodes: graph.episodes,
     relations: graph.relations,
+    search,
+    presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),
     status: createStatus({ db, identity, embedder, servesHttp, availableMemoryMb: () => Math.round(freemem() / MEGABYTE) }),
@@ -174,7 +178,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     },
     drain: async (limitMs) => {
       const [, , pending] = await Promise.all([
-        Promise.race([telemetry.settled(), Bun.sleep(limitMs)]),
+        Promise.race([Promise.all([telemetry.settled(), search.settled()]), Bun.sleep(limitMs)]),
         graph.background.drain(limitMs),
         graph.queue.drain(limitMs),
       ]);
@@ -185,6 +189,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
         clearInterval(sweep);
         await graph.queue.stop();
         await graph.background.drain(CLOSE_LIMIT_MS);
+        await search.settled();
         await telemetry.settled();
         await embedder.close();
         await db[Symbol.asyncDispose]();

@@ -8,6 +8,7 @@ import security from "../../drizzle/0004_security.sql" with { type: "text" };
 import sync from "../../drizzle/0005_sync.sql" with { type: "text" };
 import cubes from "../../drizzle/0006_cubes.sql" with { type: "text" };
 import textMarks from "../../drizzle/0007_text_marks.sql" with { type: "text" };
+import postings from "../../drizzle/0008_postings.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   { name: "0005_sync", sql: sync },
   { name: "0006_cubes", sql: cubes },
   { name: "0007_text_marks", sql: textMarks },
+  { name: "0008_postings", sql: postings },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

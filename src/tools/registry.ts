@@ -6,7 +6,8 @@ import entities from "./entities.ts";
 import observations from "./observations.ts";
 import projects from "./projects.ts";
 import relations from "./relations.ts";
+import search from "./search.ts";
 import sessions from "./sessions.ts";
 import whoami from "./whoami.ts";
 
-export const tools: readonly Tool[] = [entities, observations, relations, sessions, projects, whoami, discover, callTool];
+export const tools: readonly Tool[] = [entities, observations, relations, search, sessions, projects, whoami, discover, callTool];

@@ -4,6 +4,7 @@ import type { Episodes } from "../services/episodes.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { Projects } from "../services/projects.ts";
 import type { Relations } from "../services/relations/relations.ts";
+import type { Search } from "../services/search/search.ts";
 import type { Sessions } from "../services/sessions.ts";
 import type { Status } from "../services/status.ts";
 import type { Telemetry } from "../services/telemetry.ts";
@@ -15,6 +16,9 @@ export interface Services {
   readonly observations: Observations;
   readonly episodes: Episodes;
   readonly relations: Relations;
+  readonly search: Search;
+  /** How long texts are shown. */
+  readonly presentation: { readonly compactChars: number };
   readonly sessions: Sessions;
   readonly projects: Projects;
   readonly status: Status;

@@ -55,13 +55,16 @@ export function pruningOrder(terms: readonly ScoredTerm[]): { readonly term: Sco
  * @param rows N of the scope.
  */
 export function fullMatchScore(terms: readonly ScoredTerm[], rows: number): number {
+  return fullMatchOf(
+    terms.map((term) => term.filter((form) => form.postings.length > 0).map((form) => form.idf)),
+    rows,
+  );
+}
+
+/** The same from the weights alone: for each word the idf of the forms that the corpus has, none where it has none. */
+export function fullMatchOf(words: readonly (readonly number[])[], rows: number): number {
   const absent = inverseDocumentFrequency(rows, 0);
-  let sum = 0;
-  for (const term of terms) {
-    const present = term.filter((form) => form.postings.length > 0);
-    sum += present.length === 0 ? absent : Math.max(...present.map((form) => form.idf));
-  }
-  return sum;
+  return words.reduce((sum, idfs) => sum + (idfs.length === 0 ? absent : Math.max(...idfs)), 0);
 }
 
 /** The best score of a row by any form of one word. */

@@ -1,0 +1,69 @@
+/** The vector arm: the question's vector, and the rows nearest to it. */
+import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
+import type { Embedder } from "../../../inference/port.ts";
+import type { CallContext } from "../../../kernel/context.ts";
+import { signalUntil } from "../../../kernel/deadline.ts";
+import { present } from "../../../kernel/errors.ts";
+import type { Tx } from "../../../store/port.ts";
+import { type Filters, kindOf, type RowKind } from "../../../store/queries/search-filters.ts";
+import { nearestRows } from "../../../store/queries/search-vectors.ts";
+
+/** Share of the time a call has left that the question's vector may take; loading the model is part of it. */
+const EMBED_SHARE = 0.4;
+
+/** The command that brings what is missing. */
+export const NO_MODEL = "memory-industry models embed";
+export const CHECK = "memory-industry doctor";
+
+export type QuestionVector = { readonly vector: Float32Array } | { readonly lost: string };
+
+/** The vector of a question, or a sentence that says why there is none. Never throws but for a call that is over. */
+export async function embedQuestion(
+  ctx: Pick<CallContext, "deadline" | "signal">,
+  embedder: Embedder,
+  query: string,
+): Promise<QuestionVector> {
+  const state = embedder.status();
+  if (state.state === "missing")
+    return { lost: `Meaning was not searched, only words: no embedding model is installed. '${NO_MODEL}' installs one.` };
+  using limit = signalUntil(ctx.deadline.share(EMBED_SHARE), ctx.signal);
+  try {
+    const [vector] = await embedder.embed([query], "query", limit.signal);
+    return vector === undefined ? { lost: `Meaning was not searched: the model gave no vector. Run '${CHECK}'.` } : { vector };
+  } catch (error) {
+    if (ctx.signal.aborted) throw error;
+    const why = limit.signal.aborted ? "the embedding model was not ready in time." : present(error).text;
+    return { lost: `Meaning was not searched, only words: ${why} Run '${CHECK}'.` };
+  }
+}
+
+export interface VectorHits {
+  readonly kinds: ReadonlyMap<string, RowKind>;
+  /** Cosine similarity, best first, each row once. */
+  readonly hits: readonly Hit[];
+  /** For observations that a piece found: the index of the piece. */
+  readonly chunks: ReadonlyMap<string, number>;
+}
+
+/** Rows nearest to a vector; observations by their own vector or the best of their pieces. */
+export async function searchVectors(
+  tx: Tx,
+  q: {
+    readonly vector: Float32Array;
+    readonly label: string;
+    readonly depth: number;
+    readonly filters: Filters;
+    readonly withEpisodes: boolean;
+  },
+): Promise<VectorHits> {
+  const best = new Map<string, Hit>();
+  const kinds = new Map<string, RowKind>();
+  const chunks = new Map<string, number>();
+  for (const { kind, id, distance, chunk } of await tx.all(nearestRows(q))) {
+    if (best.has(id)) continue;
+    best.set(id, { id, score: 1 - distance });
+    kinds.set(id, kindOf(kind));
+    if (chunk !== null) chunks.set(id, chunk);
+  }
+  return { kinds, hits: [...best.values()].sort(byScoreThenId).slice(0, q.depth), chunks };
+}

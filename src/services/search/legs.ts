@@ -1,0 +1,41 @@
+/**
+ * Legs of a search in one transaction, each of which may fail without taking the others along. A failed statement spoils its transaction,
+ * and a savepoint a leg costs two round trips; so everything runs without, and only a search that failed runs once more with them.
+ */
+import type { CallScope } from "../../kernel/context.ts";
+import type { Database, Tx } from "../../store/port.ts";
+
+export interface FailedLeg {
+  readonly leg: string;
+  readonly cause: unknown;
+}
+
+/** Runs one leg; undefined where it failed, and then it is in the list of failures. */
+export type RunLeg = <T>(leg: string, work: (tx: Tx) => Promise<T>) => Promise<T | undefined>;
+
+export interface LegResult<T> {
+  readonly value: T;
+  readonly failed: readonly FailedLeg[];
+}
+
+/** @throws what the database throws where no transaction is possible at all, and where the call is over. */
+export async function runLegs<T>(db: Database, ctx: CallScope, work: (run: RunLeg, tx: Tx) => Promise<T>): Promise<LegResult<T>> {
+  try {
+    return { value: await db.read(ctx, (tx) => work((_leg, part) => part(tx), tx)), failed: [] };
+  } catch (error) {
+    if (ctx.signal.aborted) throw error;
+  }
+  return db.read(ctx, async (tx) => {
+    const failed: FailedLeg[] = [];
+    const run: RunLeg = async (leg, part) => {
+      try {
+        return await tx.savepoint(part);
+      } catch (cause) {
+        if (ctx.signal.aborted) throw cause;
+        failed.push({ leg, cause });
+        return undefined;
+      }
+    };
+    return { value: await work(run, tx), failed };
+  });
+}
