@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { CharsMap } from "./charsmap.ts";
 import { createEncoder, type Encoder } from "./encoder.ts";
+import { pairItemSchema } from "./pair.ts";
 import { layOut, PieceTable } from "./piece-table.ts";
 import { createNormalizer, createSplitter, normalizeStepSchema, splitStepSchema } from "./pipeline.ts";
 import { addedTokenSchema, type Recipe, type RecipeResult } from "./recipe.ts";
@@ -17,7 +18,7 @@ import { createWordPiece } from "./wordpiece.ts";
 export const COMPACT_FILE = "tokenizer.compact";
 
 /** The last character is the version of this layout; a file of another version counts as missing. */
-const MAGIC = new TextEncoder().encode("MIVOCAB1");
+const MAGIC = new TextEncoder().encode("MIVOCAB2");
 const ALIGNMENT = 8;
 
 const bytes = z.int().nonnegative();
@@ -31,6 +32,7 @@ const formSchema = z.discriminatedUnion("kind", [
     added: z.array(addedTokenSchema),
     before: z.array(z.int()),
     after: z.array(z.int()),
+    pair: z.array(pairItemSchema),
     model: z.discriminatedUnion("type", [
       z.object({ type: z.literal("unigram"), unkId: z.int() }),
       z.object({ type: z.literal("wordpiece"), unkId: z.int(), continuation: z.string(), longestWord: z.int() }),
@@ -88,8 +90,15 @@ export function writeCompact(result: RecipeResult, source: CompactSource): Uint8
   return written({ source, form: { ...steps(result.recipe), kind: "compact", sections, checksum: checksum(body) } }, body);
 }
 
-function steps({ normalize, split, added, before, after, model }: Recipe): Omit<CompactForm, "kind" | "sections" | "checksum"> {
-  const common = { normalize: [...normalize], split: [...split], added: [...added], before: [...before], after: [...after] };
+function steps({ normalize, split, added, before, after, pair, model }: Recipe): Omit<CompactForm, "kind" | "sections" | "checksum"> {
+  const common = {
+    normalize: [...normalize],
+    split: [...split],
+    added: [...added],
+    before: [...before],
+    after: [...after],
+    pair: [...pair],
+  };
   if (model.type === "unigram") return { ...common, model: { type: "unigram", unkId: model.unkId } };
   const { unkId, continuation, longestWord } = model;
   return { ...common, model: { type: "wordpiece", unkId, continuation, longestWord } };
@@ -155,5 +164,6 @@ function encoderOf(form: CompactForm, file: ArrayBuffer, bodyAt: number): Encode
     added: form.added,
     before: form.before,
     after: form.after,
+    pair: form.pair,
   });
 }

@@ -1,4 +1,5 @@
 /** Text in, token ids out; the order of steps that every tokenizer of ours shares. */
+import { assemblePair, type EncodedPair, type PairItem } from "./pair.ts";
 import type { AddedToken } from "./recipe.ts";
 
 export interface Encoder {
@@ -7,6 +8,11 @@ export interface Encoder {
    * @param limit in tokens, at least the number of special tokens.
    */
   encode(text: string, limit: number): number[];
+  /**
+   * Both texts in the model's frame for pairs, at most `limit` tokens, the longer text cut first.
+   * @throws Error for a tokenizer that has no frame for two texts.
+   */
+  encodePair(first: string, second: string, limit: number): EncodedPair;
 }
 
 export interface EncoderParts {
@@ -17,49 +23,71 @@ export interface EncoderParts {
   readonly added: readonly AddedToken[];
   readonly before: readonly number[];
   readonly after: readonly number[];
+  /** Empty where the tokenizer has none. */
+  readonly pair: readonly PairItem[];
 }
 
-export function createEncoder({ normalize, split, segment, added, before, after }: EncoderParts): Encoder {
-  const ids = new Map(added.map((token) => [token.content, token]));
-  // Longest first: the reference takes the longest of two that begin alike.
-  const contents = added
-    .map(({ content }) => content.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"))
-    .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
-  const anyAdded = contents.length > 0 ? new RegExp(`(${contents.join("|")})`, "u") : undefined;
+export function createEncoder({ normalize, split, segment, added, before, after, pair }: EncoderParts): Encoder {
+  const asWritten = cutter(added.filter((token) => !token.normalized));
+  const normalized = cutter(added.filter((token) => token.normalized).map((token) => ({ ...token, content: normalize(token.content) })));
 
-  const sections = (text: string): string[] => {
-    if (anyAdded === undefined || !anyAdded.test(text)) return [text];
-    const parts = text.split(anyAdded);
-    for (const [i, part] of parts.entries()) {
-      const token = ids.get(part);
-      if (token === undefined) continue;
-      if (token.lstrip && i > 0) parts[i - 1] = (parts[i - 1] ?? "").replace(/\p{White_Space}+$/u, "");
-      if (token.rstrip && i + 1 < parts.length) parts[i + 1] = (parts[i + 1] ?? "").replace(/^\p{White_Space}+/u, "");
+  /** Appends a text's own ids until `out` has `enough` of them, or some more: a text may be a hundred times longer than the model reads. */
+  const append = (text: string, out: number[], enough: number) => {
+    let first = true;
+    for (const outer of asWritten(text.toWellFormed())) {
+      for (const part of typeof outer === "number" ? [outer] : normalized(normalize(outer))) {
+        if (out.length >= enough) return;
+        if (typeof part === "number") out.push(part);
+        else if (part !== "")
+          for (const word of split(part, first)) {
+            if (out.length >= enough) return;
+            segment(word, out);
+          }
+        first = false;
+      }
     }
-    return parts;
+  };
+  const own = (text: string, enough: number): number[] => {
+    const out: number[] = [];
+    append(text, out, enough);
+    return out;
   };
 
   return {
     encode(text, limit) {
       const out = [...before];
       const room = limit - after.length;
-      for (const [i, section] of sections(text.toWellFormed()).entries()) {
-        if (out.length >= room) break;
-        if (section === "") continue;
-        const token = ids.get(section);
-        if (token !== undefined) {
-          out.push(token.id);
-          continue;
-        }
-        for (const word of split(normalize(section), i === 0)) {
-          // A text may be a hundred times longer than the model reads.
-          if (out.length >= room) break;
-          segment(word, out);
-        }
-      }
+      append(text, out, room);
       if (out.length > room) out.length = room;
       out.push(...after);
       return out;
     },
+    encodePair(first, second, limit) {
+      if (pair.length === 0) throw new Error("the tokenizer has no form for two texts");
+      // One more than fits tells a text that is cut from one that just fits.
+      return assemblePair(pair, own(first, limit + 1), own(second, limit + 1), limit);
+    },
+  };
+}
+
+/** Cuts a text at added tokens: their ids, and the text between them. */
+function cutter(tokens: readonly AddedToken[]): (text: string) => readonly (string | number)[] {
+  const byContent = new Map(tokens.filter(({ content }) => content !== "").map((token) => [token.content, token]));
+  if (byContent.size === 0) return (text) => [text];
+  // Longest first: the reference takes the longest of two that begin alike.
+  const contents = [...byContent.keys()]
+    .map((content) => content.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"))
+    .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+  const any = new RegExp(`(${contents.join("|")})`, "u");
+  return (text) => {
+    if (!any.test(text)) return [text];
+    const parts = text.split(any);
+    for (const [i, part] of parts.entries()) {
+      const token = byContent.get(part);
+      if (token === undefined) continue;
+      if (token.lstrip && i > 0) parts[i - 1] = (parts[i - 1] ?? "").replace(/\p{White_Space}+$/u, "");
+      if (token.rstrip && i + 1 < parts.length) parts[i + 1] = (parts[i + 1] ?? "").replace(/^\p{White_Space}+/u, "");
+    }
+    return parts.map((part) => byContent.get(part)?.id ?? part);
   };
 }

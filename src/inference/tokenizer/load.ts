@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { COMPACT_FILE, type CompactSource, readCompact, writeCompact } from "./compact.ts";
 import type { Encoder } from "./encoder.ts";
+import { assemblePair, type PairItem } from "./pair.ts";
 import { readRecipe } from "./recipe.ts";
 
 export const TOKENIZER_FILE = "tokenizer.json";
@@ -132,14 +133,40 @@ function libraryEncoder(json: unknown): Encoder {
   if (typeof json !== "object" || json === null) throw new Error(`${TOKENIZER_FILE} is not a tokenizer`);
   const tokenizer = new Tokenizer(json, {});
   const ids = (text: string) => tokenizer.encode(text.toWellFormed()).ids;
+  const own = (text: string) => tokenizer.encode(text.toWellFormed(), { add_special_tokens: false }).ids;
   const one = ids("a").toReversed();
   const other = ids("b").toReversed();
   const differs = one.findIndex((id, i) => id !== other[i]);
-  const closing = differs < 0 ? 0 : differs;
+  const closing = Math.max(differs, 0);
+  const pair = pairFrame(tokenizer);
   return {
     encode(text, limit) {
       const all = ids(text);
       return all.length <= limit ? all : [...all.slice(0, limit - closing), ...all.slice(all.length - closing)];
     },
+    encodePair(first, second, limit) {
+      if (pair === undefined) throw new Error("the tokenizer has no form for two texts");
+      return assemblePair(pair, own(first), own(second), limit);
+    },
   };
+}
+
+/** The frame for two texts as the library applies it to two known ones; undefined where they cannot be found in the result. */
+function pairFrame(tokenizer: Tokenizer): PairItem[] | undefined {
+  const own = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
+  const [first, second] = [own("a"), own("b")];
+  const whole = tokenizer.encode("a", { text_pair: "b", return_token_type_ids: true });
+  const items: PairItem[] = [];
+  const stands = (text: readonly number[], at: number) => text.length > 0 && text.every((id, i) => whole.ids[at + i] === id);
+  for (let at = 0; at < whole.ids.length; ) {
+    const type = whole.token_type_ids[at] ?? 0;
+    const next = items.some((item) => "text" in item) ? "second" : "first";
+    const text = next === "first" ? first : second;
+    const isDone = items.filter((item) => "text" in item).length === 2;
+    if (!isDone && stands(text, at)) {
+      items.push({ text: next, type });
+      at += text.length;
+    } else items.push({ special: whole.ids[at++] ?? 0, type });
+  }
+  return items.filter((item) => "text" in item).length === 2 ? items : undefined;
 }

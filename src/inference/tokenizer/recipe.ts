@@ -1,5 +1,6 @@
 /** Reads the parts of a `tokenizer.json` that we can do ourselves; says why not where a model wants more. */
 import { z } from "zod";
+import type { PairItem } from "./pair.ts";
 import type { NormalizeStep, SplitStep } from "./pipeline.ts";
 
 /** A token that is cut out of the text before anything else happens to it. */
@@ -8,6 +9,8 @@ export const addedTokenSchema = z.object({
   content: z.string().min(1),
   lstrip: z.boolean(),
   rstrip: z.boolean(),
+  /** Matched in the normalised text, in its own normalised form; otherwise in the text as written. */
+  normalized: z.boolean(),
 });
 
 /** Thrown inside this module only: this tokenizer needs the general library. */
@@ -18,8 +21,10 @@ const unsupported = (what: string): never => {
 
 const part = z.looseObject({ type: z.string() });
 type Part = z.infer<typeof part>;
-const specialItem = z.object({ SpecialToken: z.object({ id: z.string() }) });
-const sequenceItem = z.object({ Sequence: z.object({ id: z.string() }) });
+const segment = z.int().nonnegative().default(0);
+const specialItem = z.object({ SpecialToken: z.object({ id: z.string(), type_id: segment }) });
+const sequenceItem = z.object({ Sequence: z.object({ id: z.string(), type_id: segment }) });
+const template = z.array(z.union([specialItem, sequenceItem]));
 
 const tokenizerFileSchema = z.looseObject({
   added_tokens: z.array(
@@ -50,6 +55,8 @@ export interface Recipe {
   /** Ids put before and after the text's own. */
   readonly before: readonly number[];
   readonly after: readonly number[];
+  /** The frame for two texts; empty where the tokenizer has none. */
+  readonly pair: readonly PairItem[];
   readonly model:
     | { readonly type: "unigram"; readonly pieces: readonly string[]; readonly scores: readonly number[]; readonly unkId: number }
     | {
@@ -73,12 +80,10 @@ export function readRecipe(json: unknown): RecipeResult {
     const normalize = file.normalizer === null ? [] : normalizeSteps(file.normalizer, charsMaps);
     if (charsMaps.length > 1) unsupported("two character maps");
     const added = file.added_tokens.map(({ id, content, lstrip, rstrip, single_word, normalized }) => {
-      // `normalized` asks for a match after normalisation. For a mark like `<mask>`, which no normaliser of a Unigram model touches, before is the same.
-      const sameBefore = file.model.type === "Unigram" && /^<[a-z_]+>$/.test(content);
-      if (single_word || (normalized && !sameBefore)) unsupported("an added token that is matched after normalisation");
-      return { id, content, lstrip, rstrip };
+      if (single_word) unsupported("an added token that must stand alone");
+      return { id, content, lstrip, rstrip, normalized };
     });
-    const [before, after] = file.post_processor === null ? [[], []] : frame(file.post_processor, added);
+    const { before, after, pair } = file.post_processor === null ? { before: [], after: [], pair: [] } : frame(file.post_processor, added);
     return {
       kind: "recipe",
       recipe: {
@@ -88,6 +93,7 @@ export function readRecipe(json: unknown): RecipeResult {
         added,
         before,
         after,
+        pair,
         model: readModel(file.model),
       },
     };
@@ -162,8 +168,8 @@ function splitSteps(step: Part): SplitStep[] {
   }
 }
 
-/** The special ids around a single text. */
-function frame(step: Part, added: readonly AddedToken[]): [number[], number[]] {
+/** The special ids around a single text, and the frame for two. */
+function frame(step: Part, added: readonly AddedToken[]): Pick<Recipe, "before" | "after" | "pair"> {
   const idOf = (content: string) => added.find((each) => each.content === content)?.id ?? unsupported(`the special token ${content}`);
   const edge = z.tuple([z.string(), z.int()]);
   switch (step.type) {
@@ -171,15 +177,36 @@ function frame(step: Part, added: readonly AddedToken[]): [number[], number[]] {
       const before: number[] = [];
       const after: number[] = [];
       let text = false;
-      for (const item of z.array(z.union([specialItem, sequenceItem])).parse(step["single"])) {
+      for (const item of template.parse(step["single"])) {
         if ("Sequence" in item) text = true;
         else (text ? after : before).push(idOf(item.SpecialToken.id));
       }
-      return [before, after];
+      const pair = template.parse(step["pair"] ?? []).map((item): PairItem => {
+        if ("SpecialToken" in item) return { special: idOf(item.SpecialToken.id), type: item.SpecialToken.type_id };
+        return { text: item.Sequence.id === "A" ? "first" : "second", type: item.Sequence.type_id };
+      });
+      return { before, after, pair };
     }
     case "BertProcessing":
-    case "RobertaProcessing":
-      return [[edge.parse(step["cls"])[1]], [edge.parse(step["sep"])[1]]];
+    case "RobertaProcessing": {
+      const [open, close] = [edge.parse(step["cls"])[1], edge.parse(step["sep"])[1]];
+      const isRoberta = step.type === "RobertaProcessing";
+      // RoBERTa doubles the mark between the texts and knows one segment only.
+      const second = isRoberta ? 0 : 1;
+      const between = isRoberta ? [{ special: close, type: 0 }] : [];
+      return {
+        before: [open],
+        after: [close],
+        pair: [
+          { special: open, type: 0 },
+          { text: "first", type: 0 },
+          { special: close, type: 0 },
+          ...between,
+          { text: "second", type: second },
+          { special: close, type: second },
+        ],
+      };
+    }
     default:
       return unsupported(`the post-processor ${step.type}`);
   }

@@ -101,7 +101,7 @@ test("a damaged vocabulary is made again, not believed", async () => {
   for (const damaged of [
     whole.subarray(0, whole.length - 9),
     Buffer.from(whole).fill(7, whole.length - 5_000, whole.length - 4_000),
-    Buffer.from("MIVOCAB1"),
+    Buffer.from("MIVOCAB2"),
   ]) {
     await writeFile(compactFile(), damaged);
     const { encoder } = await loadTokenizer({ directory });
@@ -184,7 +184,11 @@ test("a mask that is matched after normalisation, as some published files have i
   const ids = encoder.encode("red <mask> car", NO_LIMIT);
   expect(ids).toEqual([0, ...encoder.encode("red", NO_LIMIT).slice(1, -1), mask.id, ...encoder.encode("car", NO_LIMIT).slice(1, -1), 2]);
   expect(ids).toEqual((await library())("red <mask> car"));
+  // The token itself is normalised too (here: lower case), as the reference does.
   await tokenizerWith({ added_tokens: [...added_tokens, { ...mask, content: "Mask" }] });
+  const { encoder: another } = await loadTokenizer({ directory });
+  expect(another.encode("red MASK car", NO_LIMIT)).toEqual(ids);
+  await tokenizerWith({ added_tokens: [...added_tokens, { ...mask, single_word: true }] });
   expect((await loadTokenizer({ directory })).form).toBe("library");
 });
 
