@@ -58,8 +58,8 @@ create table brain_entities (
   constraint uq_brain_entities_name_project unique nulls not distinct (name, project_id)
 );
 
-create index idx_entities_search on brain_entities using gin (search_vector);
-create index idx_entities_trgm on brain_entities using gin (name gin_trgm_ops);
+create index idx_entities_search on brain_entities using gin (search_vector) with (fastupdate = off);
+create index idx_entities_trgm on brain_entities using gin (name gin_trgm_ops) with (fastupdate = off);
 create index idx_entities_type on brain_entities (entity_type);
 create index idx_entities_project on brain_entities (project_id) where project_id is not null;
 create index idx_entities_created on brain_entities (created_at desc);
@@ -75,7 +75,7 @@ create table brain_entity_aliases (
 );
 
 create index idx_entity_alias_text on brain_entity_aliases (alias_text);
-create index idx_entity_alias_trgm on brain_entity_aliases using gin (alias_text gin_trgm_ops);
+create index idx_entity_alias_trgm on brain_entity_aliases using gin (alias_text gin_trgm_ops) with (fastupdate = off);
 
 create table brain_observations (
   id uuid primary key default gen_random_uuid(),
@@ -117,9 +117,9 @@ create table brain_observations (
 );
 
 create index idx_obs_entity on brain_observations (entity_id, created_at desc);
-create index idx_obs_active_search on brain_observations using gin (search_vector) where observation_type <> 'superseded';
-create index idx_obs_trgm on brain_observations using gin (content gin_trgm_ops);
-create index idx_obs_tags on brain_observations using gin (tags);
+create index idx_obs_active_search on brain_observations using gin (search_vector) with (fastupdate = off) where observation_type <> 'superseded';
+create index idx_obs_trgm on brain_observations using gin (content gin_trgm_ops) with (fastupdate = off);
+create index idx_obs_tags on brain_observations using gin (tags) with (fastupdate = off);
 create index idx_obs_type on brain_observations (observation_type);
 create index idx_obs_importance on brain_observations (importance desc) where observation_type <> 'superseded';
 create index idx_obs_created on brain_observations (created_at desc);
@@ -190,8 +190,8 @@ create table brain_episodes (
 );
 
 create index idx_episodes_entity on brain_episodes (entity_id);
-create index idx_episodes_search on brain_episodes using gin (search_vector);
-create index idx_episodes_trgm on brain_episodes using gin (content gin_trgm_ops);
+create index idx_episodes_search on brain_episodes using gin (search_vector) with (fastupdate = off);
+create index idx_episodes_trgm on brain_episodes using gin (content gin_trgm_ops) with (fastupdate = off);
 create index idx_episodes_started on brain_episodes (started_at desc);
 create index idx_episodes_created on brain_episodes (created_at desc);
 create index idx_episodes_session on brain_episodes (session_id) where session_id is not null;
@@ -218,8 +218,8 @@ create table brain_errors (
   constraint brain_errors_resolved_at_means_resolved check (resolved or resolved_at is null)
 );
 
-create index idx_errors_search on brain_errors using gin (search_vector);
-create index idx_errors_trgm on brain_errors using gin (error_message gin_trgm_ops);
+create index idx_errors_search on brain_errors using gin (search_vector) with (fastupdate = off);
+create index idx_errors_trgm on brain_errors using gin (error_message gin_trgm_ops) with (fastupdate = off);
 create index idx_errors_label on brain_errors (project);
 create index idx_errors_open on brain_errors (created_at desc) where not resolved;
 create index idx_errors_created on brain_errors (created_at desc);
@@ -359,7 +359,7 @@ create table brain_triggers (
 );
 
 create index idx_triggers_active on brain_triggers (condition_type) where active;
-create index idx_triggers_pattern on brain_triggers using gin (entity_pattern gin_trgm_ops);
+create index idx_triggers_pattern on brain_triggers using gin (entity_pattern gin_trgm_ops) with (fastupdate = off);
 
 create table brain_verify_log (
   id uuid primary key default gen_random_uuid(),

@@ -97,7 +97,7 @@ create table brain_cube_flat (
   constraint brain_cube_flat_vector_has_a_model check ((embedding is null) = (embedding_model is null))
 );
 
-create index idx_cube_flat_search on brain_cube_flat using gin (search_vector);
+create index idx_cube_flat_search on brain_cube_flat using gin (search_vector) with (fastupdate = off);
 
 create table brain_cube_kv (
   id uuid primary key default gen_random_uuid(),

@@ -6,9 +6,11 @@
  *   is a function call on this thread, no timer and no signal reaches it (`statement_timeout` is accepted and never fires; decision 0011).
  * - Reads run in the same turns. They may show a commit whose sync is still on its way; nobody was told yet that it is stored.
  */
+import { unavailable } from "../kernel/errors.ts";
 import type { Connection, OwnerAccess } from "./connection.ts";
 import type { EngineAssets } from "./embedded/assets.ts";
 import { type Engine, startEngine } from "./embedded/engine.ts";
+import { createUpkeep } from "./embedded/upkeep.ts";
 import { wireConnection } from "./embedded/wire-connection.ts";
 import { translate } from "./failures.ts";
 import type { Database, Traits, TxLimits } from "./port.ts";
@@ -20,16 +22,6 @@ import { retrying, runTransaction, type Stamping } from "./transaction.ts";
  * 14 ms an insert and 39 s to build (`design.md` §2).
  */
 export const EXACT_LIMIT = 25_000;
-
-/**
- * Log volume after which an idle moment is used for a checkpoint, bytes. Single-user PostgreSQL never starts one by itself: the log would
- * grow, and recovery after a crash with it (a few seconds for 32 MB).
- */
-const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** Nobody has asked for anything for so long: idle, milliseconds. */
-const IDLE_MS = 2_000;
-/** Log volume at which the checkpoint no longer waits for an idle moment. */
-const CHECKPOINT_NOW_BYTES = 4 * CHECKPOINT_BYTES;
 
 export interface EmbeddedOptions {
   /** The data directory; must exist (`unpackTemplate`). */
@@ -47,6 +39,11 @@ export interface EmbeddedOptions {
 export interface EmbeddedDatabase extends Database, OwnerAccess {
   /** Writes all changed pages to their files and frees the log. Takes a turn. */
   checkpoint(): Promise<void>;
+  /**
+   * Does what a server's background processes would do after `quietMs` without a call: checkpoint, ANALYZE, VACUUM, at most one table. The
+   * adapter does it by itself in quiet moments. Answers the statements that ran.
+   */
+  tidy(quietMs: number): Promise<string[]>;
 }
 
 /** Runs `work` inside a transaction role of `cuba_app`, so that row security holds although the engine's only user is a superuser. */
@@ -69,41 +66,39 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
 function embedded(engine: Engine, connection: Connection, traits: Traits, stamping: Stamping): EmbeddedDatabase {
   const turns = createTurns();
   const locks = new Set<bigint>();
-  let idle: ReturnType<typeof setTimeout> | undefined;
   let closed: Promise<void> | undefined;
 
-  const checkpoint = () =>
-    turns.take(async () => {
-      if (closed !== undefined) return;
-      await connection.script("checkpoint");
-      engine.sync.forgetVolume();
-    });
+  /** A turn; who asks before the close still gets it, the close waits at the end of the queue. */
+  const take = async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    if (closed !== undefined) throw unavailable("The database is closed: the program is ending. Nothing was written.");
+    return await turns.take(work, signal);
+  };
 
-  /** After each write: a checkpoint when the log has grown, preferably while nobody waits. */
-  const tend = () => {
-    if (engine.sync.volume < CHECKPOINT_BYTES || closed !== undefined) return;
-    clearTimeout(idle);
-    const due = engine.sync.volume >= CHECKPOINT_NOW_BYTES ? 0 : IDLE_MS;
-    idle = setTimeout(() => void checkpoint().catch(() => undefined), due);
-    idle.unref();
+  const upkeep = createUpkeep({ connection, take, log: engine.sync });
+
+  /** Runs `work` in a turn, then waits, outside of it, until what it committed is on disk. */
+  const durably = async <T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const { result, mark } = await take(async () => {
+      const before = engine.sync.asked;
+      const done = await work();
+      return { result: done, mark: engine.sync.asked === before ? 0 : engine.sync.asked };
+    }, signal);
+    await engine.sync.durable(mark);
+    upkeep.used(mark > 0);
+    return result;
   };
 
   return {
     traits,
 
-    read: (ctx, work) =>
-      turns.take(() => retrying(ctx.signal, () => runTransaction(connection, "read", ctx, stamping, {}, work)), ctx.signal),
-
-    async write(ctx, work, limits: TxLimits = {}) {
-      const { result, mark } = await turns.take(async () => {
-        const before = engine.sync.asked;
-        const done = await retrying(ctx.signal, () => runTransaction(connection, "write", ctx, stamping, limits, work));
-        return { result: done, mark: engine.sync.asked === before ? 0 : engine.sync.asked };
-      }, ctx.signal);
-      await engine.sync.durable(mark);
-      tend();
+    async read(ctx, work) {
+      const result = await take(() => retrying(ctx.signal, () => runTransaction(connection, "read", ctx, stamping, {}, work)), ctx.signal);
+      upkeep.used(false);
       return result;
     },
+
+    write: (ctx, work, limits: TxLimits = {}) =>
+      durably(() => retrying(ctx.signal, () => runTransaction(connection, "write", ctx, stamping, limits, work)), ctx.signal),
 
     // Every advisory lock is granted here, so the exclusion is ours: one process owns the directory.
     async tryLock(key) {
@@ -120,7 +115,7 @@ function embedded(engine: Engine, connection: Connection, traits: Traits, stampi
       const stop = engine.pglite.onNotification((from, payload) => {
         if (from === channel) onPayload(payload);
       });
-      await turns.take(() => connection.script(`listen ${channel}`));
+      await take(() => connection.script(`listen ${channel}`));
       // The engine goes on listening: another listener may share the channel, and an unheard notification costs nothing.
       return {
         async [Symbol.asyncDispose]() {
@@ -129,23 +124,19 @@ function embedded(engine: Engine, connection: Connection, traits: Traits, stampi
       };
     },
 
-    async asOwner(work) {
-      const { result, mark } = await turns.take(async () => {
-        const before = engine.sync.asked;
-        const done = await work(connection).catch(async (error: unknown) => {
+    asOwner: (work) =>
+      durably(() =>
+        work(connection).catch(async (error: unknown) => {
           await connection.script("rollback"); // a warning where no transaction is open
           throw translate(error);
-        });
-        return { result: done, mark: engine.sync.asked === before ? 0 : engine.sync.asked };
-      });
-      await engine.sync.durable(mark);
-      return result;
-    },
+        }),
+      ),
 
-    checkpoint,
+    checkpoint: () => upkeep.checkpoint(),
+    tidy: (quietMs) => upkeep.step(quietMs),
 
     async [Symbol.asyncDispose]() {
-      clearTimeout(idle);
+      upkeep.stop();
       closed ??= turns.take(() => engine.close());
       await closed;
     },

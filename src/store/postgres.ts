@@ -39,6 +39,8 @@ const ACQUIRE_TIMEOUT_MS = 5_000;
 const IDLE_MS = 600_000;
 const LIFETIME_MS = 1_800_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** A cancelled statement that has not ended by then sits on a dead network: its connection is dropped, milliseconds. */
+const CANCEL_GRACE_MS = 5_000;
 /** Version assumed until the first connection: the oldest that is served. */
 const LEAST_SERVER = 150_000;
 
@@ -79,14 +81,17 @@ export function openPostgres(options: ServerOptions): ServerDatabase {
       throw translate(error);
     });
     let cancelling: Promise<void> | undefined;
+    let givingUp: ReturnType<typeof setTimeout> | undefined;
     const onAbort = () => {
       cancelling ??= cancelRunning(client).catch(() => undefined);
+      givingUp = setTimeout(() => void client.close().catch(() => undefined), CANCEL_GRACE_MS);
     };
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       return await work(client);
     } finally {
       signal.removeEventListener("abort", onAbort);
+      clearTimeout(givingUp);
       if (cancelling !== undefined) {
         await cancelling;
         // The cancel may have hit the rollback itself; a connection with an open transaction must not go back.

@@ -56,7 +56,18 @@ export function wireConnection(engine: PGlite): Connection {
   const prepared = new Map<string, string>();
   let serial = 0;
 
-  const send = async (message: Uint8Array) => (await engine.execProtocol(message, { syncToFs: false, throwOnError: false })).messages;
+  let stopped: unknown;
+
+  const send = async (message: Uint8Array) => {
+    if (stopped === undefined) {
+      try {
+        return (await engine.execProtocol(message, { syncToFs: false, throwOnError: false })).messages;
+      } catch (error) {
+        stopped = error; // the engine reports SQL errors as messages: what it throws is a crash, and its memory is not to be trusted
+      }
+    }
+    throw Object.assign(new Error("the embedded engine stopped", { cause: stopped }), { code: "ENGINE_STOPPED" });
+  };
 
   return {
     async query(text, params = []) {

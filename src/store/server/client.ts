@@ -61,6 +61,13 @@ const closedError = () => Object.assign(new Error("the connection is closed"), {
 export async function connect(options: ClientOptions): Promise<Client> {
   const { settings } = options;
   let alive = true;
+  /** Rejects what is under way. The driver forgets a statement that was sent between a socket's error and its close. */
+  const pending = new Set<(error: Error) => void>();
+  const die = () => {
+    alive = false;
+    for (const reject of pending) reject(closedError());
+    pending.clear();
+  };
   const driverOptions = {
     max: 1,
     prepare: true,
@@ -74,9 +81,9 @@ export async function connect(options: ClientOptions): Promise<Client> {
     onnotice: () => {},
     onnotify: options.onNotification,
     onclose: () => {
-      if (!alive) return;
-      alive = false;
-      options.onClose?.();
+      const wasAlive = alive;
+      die();
+      if (wasAlive) options.onClose?.();
     },
     connection: {
       application_name: settings.applicationName,
@@ -91,7 +98,14 @@ export async function connect(options: ClientOptions): Promise<Client> {
   const sql = postgres(options.url, driverOptions);
   const send = async (text: string, params: readonly (string | null)[]) => {
     if (!alive) throw closedError();
-    return params.length === 0 ? await sql.unsafe(text) : await sql.unsafe(text, [...params], { prepare: true });
+    const { promise: gone, reject } = Promise.withResolvers<never>();
+    pending.add(reject);
+    try {
+      const answer = params.length === 0 ? sql.unsafe(text) : sql.unsafe(text, [...params], { prepare: true });
+      return await Promise.race([answer, gone]);
+    } finally {
+      pending.delete(reject);
+    }
   };
   try {
     const [about] = await send(
@@ -119,12 +133,12 @@ export async function connect(options: ClientOptions): Promise<Client> {
         await send(text, []);
       },
       async close() {
-        alive = false;
+        die();
         await sql.end({ timeout: 1 }); // seconds the server may take to say goodbye
       },
     };
   } catch (error) {
-    alive = false;
+    die();
     await sql.end({ timeout: 0 });
     throw error;
   }
