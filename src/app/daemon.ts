@@ -1,5 +1,7 @@
 /** The daemon as this program runs it: configuration in, exit code out. */
 import type { ServeOptions } from "../cli/command.ts";
+import { environment } from "../config/environment.ts";
+import { findAdoptedSocket } from "../daemon/activation.ts";
 import { createEventBus } from "../daemon/events.ts";
 import { runDaemon } from "../daemon/run.ts";
 import { serve } from "../daemon/serve.ts";
@@ -54,6 +56,7 @@ export async function runServe({ config, log, paths }: ProcessFacts, options: Se
     log,
     http: {
       address,
+      adopted: findAdoptedSocket({ listenPid: environment().LISTEN_PID, listenFds: environment().LISTEN_FDS }),
       version: VERSION,
       adminToken: settings.HTTP_TOKEN.value,
       peerToken: undefined,

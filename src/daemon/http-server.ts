@@ -4,6 +4,7 @@ import { MemoryError, rpcCode } from "../kernel/errors.ts";
 import { type SocketAddress, showAddress } from "../kernel/kinds.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { createMcpEndpoint, type McpEndpoint, refuse } from "../transports/http.ts";
+import { type AdoptedSocket, type PortRelay, relayConnections } from "./activation.ts";
 import { createClients } from "./clients.ts";
 import { type EventBus, TICKET_SECS } from "./events.ts";
 import { isLoopback } from "./exposure.ts";
@@ -18,6 +19,8 @@ import { type Access, createTokens } from "./tokens.ts";
 /** A connection that is quiet for this long is closed, in seconds; the longest the server takes. A POST is answered within 120 s, an event stream speaks every 15 s. */
 const QUIET_CONNECTION_SECS = 255;
 
+const INNER: SocketAddress = { host: "127.0.0.1", port: 0 };
+
 /** How long answers that are due may take to leave once the daemon has made them. */
 const LAST_ANSWERS_MS = 2_000;
 
@@ -28,7 +31,10 @@ const NEIGHBOUR_LIMIT_MS = 700;
 const HEALTH_LIMIT_MS = 2_000;
 
 export interface HttpDoorOptions {
+  /** Where to listen; not looked at where a socket was adopted. */
   readonly address: SocketAddress;
+  /** The service manager's socket. */
+  readonly adopted?: AdoptedSocket | undefined;
   readonly version: string;
   readonly adminToken: string | undefined;
   readonly peerToken: string | undefined;
@@ -61,17 +67,20 @@ export interface HttpDoor extends Door {
  */
 export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> {
   const opened = Promise.withResolvers<House>();
-  const { events, address } = options;
+  const { events, adopted } = options;
+  const address = adopted ?? options.address;
+  let relay: PortRelay | undefined;
   let rules: DoorRules | undefined;
-  const handle = createHandler(options, opened.promise, () => rules ?? rulesOf(options, address.port));
+  const handle = createHandler(options, opened.promise, () => rules ?? rulesOf(options, address));
   let server: ReturnType<typeof listen>;
   try {
-    server = listen(options, handle);
+    server = listen(options, handle, (port) => relay?.clientOf(port));
   } catch (error) {
     throw await taken(options, error);
   }
-  const port = server.port ?? address.port;
-  rules = rulesOf(options, port);
+  if (adopted !== undefined && server.port !== undefined) relay = relayConnections(adopted.descriptor, server.port);
+  const port = adopted?.port ?? server.port ?? address.port;
+  rules = rulesOf(options, { host: address.host, port });
   let emptied: Promise<void> | undefined;
   const shown = showAddress({ host: address.host, port });
   return {
@@ -83,27 +92,34 @@ export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> 
     dismiss() {
       // Streams never end by themselves; requests in flight do, and are answered.
       events.close();
+      relay?.stop();
       emptied ??= server.stop(false);
     },
     async close() {
       opened.promise.catch(() => {});
       opened.reject(new MemoryError("unavailable", "The daemon ended before it was ready; nothing was done."));
       events.close();
+      relay?.stop();
       if (emptied !== undefined) await within(LAST_ANSWERS_MS, emptied);
       await server.stop(true);
     },
   };
 }
 
-function listen(options: HttpDoorOptions, handle: HttpDoor["handle"]) {
+function listen(options: HttpDoorOptions, handle: HttpDoor["handle"], clientOf: (port: number) => string | undefined) {
+  // Behind an adopted socket nobody needs to know our own port.
+  const { host, port } = options.adopted === undefined ? options.address : INNER;
   return Bun.serve({
-    hostname: options.address.host,
-    port: options.address.port,
+    hostname: host,
+    port,
     idleTimeout: QUIET_CONNECTION_SECS,
     // Counted by ourselves while it comes in, so that the answer is one a client understands.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...(options.tls === undefined ? {} : { tls: options.tls }),
-    fetch: (request, server) => handle(request, { address: server.requestIP(request)?.address ?? "" }),
+    fetch(request, server) {
+      const peer = server.requestIP(request);
+      return handle(request, { address: (peer === null ? undefined : clientOf(peer.port)) ?? peer?.address ?? "" });
+    },
     error(error) {
       options.log.error("a request failed unexpectedly", { cause: error.message });
       return refuse(500, rpcCode.internal, "An unexpected fault happened inside MemoryIndustry; the log has the cause.");
@@ -111,8 +127,8 @@ function listen(options: HttpDoorOptions, handle: HttpDoor["handle"]) {
   });
 }
 
-const rulesOf = ({ address, tls, allowedHosts, allowedOrigins }: HttpDoorOptions, port: number): DoorRules => ({
-  host: address.host,
+const rulesOf = ({ tls, allowedHosts, allowedOrigins }: HttpDoorOptions, { host, port }: SocketAddress): DoorRules => ({
+  host,
   port,
   scheme: tls === undefined ? "http" : "https",
   ownAddresses: () => Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((entry) => entry.address.toLowerCase())),

@@ -15,10 +15,11 @@ export async function serve(options: ServeOptions): Promise<number> {
   const { http, log } = options;
   let door: HttpDoor;
   try {
-    const { host } = http.address;
-    const refusal = refuseExposure({ host, adminToken: http.adminToken, peerToken: http.peerToken, adopted: false });
+    const isAdopted = http.adopted !== undefined;
+    const { host } = http.adopted ?? http.address;
+    const refusal = refuseExposure({ host, adminToken: http.adminToken, peerToken: http.peerToken, adopted: isAdopted });
     if (refusal !== undefined) throw new MemoryError("refused", refusal);
-    if (options.idleShutdownMs !== undefined)
+    if (options.idleShutdownMs !== undefined && !isAdopted)
       log.warn("idle shutdown is on for a serve that nothing starts again; its port stays closed afterwards");
     door = await openHttpDoor(http);
     log.info("port open", { address: door.address, auth: http.adminToken === undefined ? "none" : "token", loopback: isLoopback(host) });
