@@ -42,3 +42,12 @@ test("each CUBA name has its MEMORY_INDUSTRY name in front of it", () => {
 test("descriptions are one sentence without a full stop", () => {
   for (const key of variableNames) expect(describeVariable(key).doc).toMatch(/[^.]$/);
 });
+
+test("every variable is read by something: the table offers no dead ones", () => {
+  const code = sources("src")
+    .filter((path) => !path.endsWith("src/config/variables.ts"))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
+  const unread = variableNames.filter((key) => !new RegExp(`\\bsettings\\.${key}\\b|settle\\("${key}"`).test(code));
+  expect(unread).toEqual([]);
+});

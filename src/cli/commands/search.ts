@@ -39,7 +39,8 @@ function showHits(answer: ToolAnswer, out: Output): void {
   for (const [at, row] of rows.entries()) {
     const score = typeof row.fused_score === "number" ? row.fused_score.toFixed(4) : "  –   ";
     out.line(`${String(at + 1).padStart(2)}. ${score}  ${titleOf(row)}`);
-    out.line(`    ${oneLine(string(row.content) ?? string(row.error_message) ?? "", BODY_CHARS)}`);
+    const body = oneLine(string(row.content) ?? string(row.error_message) ?? "", BODY_CHARS);
+    if (body !== "") out.line(`    ${body}`);
     out.line(`    ${string(row.id) ?? ""}`);
   }
   if (rows.length === 0) out.line("Nothing found. If you expected something: 'memory-industry doctor' shows whether search works fully.");
