@@ -81,7 +81,7 @@ export function queryTerms(query: string): QueryTerm[] {
   for (const { text } of words) {
     if (terms.has(text)) continue;
     const forms = formsOf(text, spanish);
-    terms.set(text, { forms, selects: !isStopWord(text) && !isStopWord(withoutAccents(text)) });
+    terms.set(text, { forms, selects: !isStopWord(text) });
   }
   return [...terms.values()];
 }

@@ -18,6 +18,11 @@ describe("a stored text", () => {
     expect(lexicalText("las configuraciones según Ñandú")).toBe("las configuraciones configuracion configur según segun ñandú nandu");
   });
 
+  test("has a Spanish stem unless English function words outnumber Spanish ones", () => {
+    expect(lexicalText("configuraciones")).toBe("configuraciones configuracion configur");
+    expect(lexicalText("the configuraciones of it")).toBe("the configuraciones configuracion of it");
+  });
+
   test("has the length of its lexemes", () => {
     expect(lexicalLength("The worker retries")).toBe(4);
     expect(lexicalText("The worker retries")).toBe("the worker retries retri");
@@ -32,6 +37,11 @@ describe("a question", () => {
 
   test("of stop words alone selects nothing, in three languages", () => {
     expect(queryTerms("的 the de").filter(({ selects }) => selects)).toEqual([]);
+  });
+
+  test("takes tea for a word and the pronoun for none", () => {
+    expect(queryTerms("té te").map((term) => term.selects)).toEqual([true, false]);
+    expect(queryTerms("él mas más").map((term) => term.selects)).toEqual([false, false, false]);
   });
 
   test("finds a Spanish memory with and without accents, singular and plural", () => {

@@ -57,6 +57,7 @@ describe("nameKey", () => {
     ["1-0", "1-0"],
     ["1 0", "1 0"],
     ["v2/3", "v2/3"],
+    ["1 - 0", "1-0"],
     ["- _ /", ""],
   ])("%p → %p", (name, key) => expect(nameKey(name)).toBe(key));
 
@@ -74,6 +75,7 @@ describe("mentions", () => {
   test("stand as whole words whatever joins them", () => {
     expect(findMentions("what does acme core do?", ["Acme-Core"])).toEqual(["Acme-Core"]);
     expect(findMentions("is the user trusted?", ["Rust"])).toEqual([]);
+    expect(findMentions("which score counts?", ["Core", "Scor"])).toEqual([]);
     expect(findMentions("is it written in Rust?", ["Rust"])).toEqual(["Rust"]);
   });
 

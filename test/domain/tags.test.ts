@@ -12,6 +12,10 @@ test("most frequent words, ties by first appearance", () => {
   ]);
 });
 
+test("a frequent word that comes late goes before a rare one that comes first", () => {
+  expect(autoTags("alpha beta gamma gamma delta gamma delta")).toEqual(["gamma", "delta", "alpha", "beta"]);
+});
+
 test("identifiers stay whole, outer joints go, a rule is no tag", () => {
   expect(autoTags("--- the _max_retries_ of queue-worker ---")).toEqual(["max_retries", "queue-worker"]);
 });
