@@ -27,7 +27,7 @@ interface Ended {
 async function run(command: readonly string[], env: Record<string, string> = {}, input?: string): Promise<Ended> {
   const child = Bun.spawn([...command], {
     cwd: base,
-    env: { HOME: home, LANG: "C", BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env },
+    env: { HOME: home, LANG: "C", BUN_RUNTIME_TRANSPILER_CACHE_PATH: join(base, "transpiled"), ...env },
     stdin: input === undefined ? "ignore" : new TextEncoder().encode(input),
     stdout: "pipe",
     stderr: "pipe",
