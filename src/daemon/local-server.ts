@@ -152,10 +152,16 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
       write(encodeFrame({ op: "answer", id, value: null, refused: present(error).text }));
     }
   };
+  let left = false;
+  /** Ends the conversation with the product, once: what still runs is aborted. */
+  const leave = () => {
+    if (left) return;
+    left = true;
+    void connection?.then((opened) => opened.close()).catch(() => {});
+  };
   const close = async (limitMs?: number) => {
     listening = false;
-    const abort = () => void connection?.then((opened) => opened.close()).catch(() => {});
-    const timer = limitMs === undefined ? undefined : setTimeout(abort, limitMs);
+    const timer = limitMs === undefined ? undefined : setTimeout(leave, limitMs);
     while (pending.size > 0) await Promise.allSettled(pending);
     clearTimeout(timer);
     await channel.finish(FLUSH_STALL_MS);
@@ -181,7 +187,7 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
       onClose() {
         clearTimeout(impatience);
         listening = false;
-        void connection?.then((opened) => opened.close()).catch(() => {});
+        leave();
         gone();
       },
     },
