@@ -9,7 +9,12 @@ setDefaultTimeout(60_000);
 
 const root = resolve(import.meta.dir, "../..");
 const work = mkdtempSync(join(tmpdir(), "memory-industry-shims-"));
-afterAll(() => rmSync(work, { recursive: true, force: true }));
+/** Ended with the tests, also when one of them fails half-way. */
+const started: { kill(signal: NodeJS.Signals): void }[] = [];
+afterAll(() => {
+  for (const child of started) child.kill("SIGTERM");
+  rmSync(work, { recursive: true, force: true });
+});
 
 /** A program that shows what it was given. `says` is what it answers to --version. */
 function program(path: string, says = `memory-industry ${VERSION}`): string {
@@ -46,8 +51,17 @@ if (python !== null) {
   shims.push({ name: "pip", command: [python, "-m", "memory_industry"], env });
 }
 
-const start = (shim: Shim, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  Bun.spawn([...shim.command, ...args], { env: { ...shim.env, ...env }, stdin: "pipe", stdout: "pipe", stderr: "pipe", cwd: work });
+const start = (shim: Shim, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+  const child = Bun.spawn([...shim.command, ...args], {
+    env: { ...shim.env, ...env },
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    cwd: work,
+  });
+  started.push(child);
+  return child;
+};
 
 async function run(shim: Shim, args: readonly string[], env: Readonly<Record<string, string>> = {}, input = "") {
   const child = start(shim, args, env);
