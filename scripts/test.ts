@@ -38,12 +38,16 @@ function testFiles(): string[] {
   return patterns.length === 0 ? files : files.filter((file) => patterns.some((pattern) => file.includes(pattern)));
 }
 
-/** True where the file, or anything under test/ or src/ that it imports, looks for the server variable: found by reading, never listed by hand. */
-function usesServer(file: string, seen = new Set<string>()): boolean {
+/** What a test file, or a helper that it imports, says when it can run on a server. The harness itself offers both engines and does not count. */
+const SERVER_WORDS = ["eachEngine", "openTestServerDatabase", SERVER_VARIABLE];
+const HARNESS = join(root, "test/support/engines.ts");
+
+/** Found by reading, never listed by hand. */
+function usesServer(file: string, seen = new Set<string>([HARNESS])): boolean {
   if (seen.has(file) || !existsSync(file)) return false;
   seen.add(file);
   const text = readFileSync(file, "utf8");
-  if (text.includes(SERVER_VARIABLE)) return true;
+  if (SERVER_WORDS.some((word) => text.includes(word))) return true;
   return [...text.matchAll(/\bfrom "(\.{1,2}\/[^"]+)"/g)].some(([, path = ""]) => {
     const imported = resolve(dirname(file), path);
     return imported.startsWith(join(root, "test")) && usesServer(imported, seen);
@@ -162,7 +166,11 @@ if (files.length === 0) {
     skipped: 0,
     failures: [{ file: "test", name: "no test file looks for a server", text: SERVER_VARIABLE }],
   };
-  close(onServer.length === 0 ? [none] : await withServer((url) => everything(onServer, { [SERVER_VARIABLE]: url })));
+  close(
+    onServer.length === 0
+      ? [none]
+      : await withServer((url) => everything(onServer, { [SERVER_VARIABLE]: url, MEMORY_INDUSTRY_TEST_ENGINES: "postgres" })),
+  );
 } else {
   const checks = patterns.length > 0 || args.includes("--system") ? [] : [await lightly()];
   close([...checks, ...(await everything(files, {}))]);
