@@ -83,6 +83,7 @@ export async function checkVectorWidth(connection: Connection, modelDimensions: 
  */
 export async function changeVectorWidth(connection: Connection, dimensions: number): Promise<VectorColumn[]> {
   const changed = (await vectorColumns(connection)).filter((column) => column.dimensions !== dimensions);
+  if (changed.length === 0) return [];
   const { rows } = await connection.query(`
     select i.relname as name from pg_index as x
     join pg_class as i on i.oid = x.indexrelid

@@ -55,6 +55,18 @@ const textTypes = Object.fromEntries(
   [...readers].map(([oid, parse]) => [`t${oid}`, { to: oid, from: [oid], serialize: (text: string) => text, parse }]),
 );
 
+/** Parameters of libpq that name things of the client. The driver would hand them to the server, which refuses to start a session with them. */
+const CLIENT_ONLY =
+  /^(channel_binding|gssencmode|gsslib|krbsrvname|keepalives\w*|load_balance_hosts|requirepeer|sslcompression|sslcrl\w*|sslsni|tcp_user_timeout)=/i;
+
+/** `url` without the parameters that only libpq knows; providers put them into the address they hand out. */
+export function withoutClientParameters(url: string): string {
+  const [address = "", query] = url.split("?", 2);
+  if (query === undefined) return url;
+  const kept = query.split("&").filter((pair) => !CLIENT_ONLY.test(pair));
+  return kept.length === 0 ? address : `${address}?${kept.join("&")}`;
+}
+
 const closedError = () => Object.assign(new Error("the connection is closed"), { code: "CONNECTION_CLOSED" });
 
 /** Makes one connection and sets its session up. Fails with the driver's error. */
@@ -95,7 +107,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
       idle_in_transaction_session_timeout: settings.idleInTransactionTimeoutMs,
     },
   };
-  const sql = postgres(options.url, driverOptions);
+  const sql = postgres(withoutClientParameters(options.url), driverOptions);
   const send = async (text: string, params: readonly (string | null)[]) => {
     if (!alive) throw closedError();
     const { promise: gone, reject } = Promise.withResolvers<never>();
@@ -108,10 +120,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     }
   };
   try {
-    const [about] = await send(
-      "select pg_backend_pid() as pid, current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby",
-      [],
-    );
+    const [about] = await send("select pg_backend_pid() as pid, current_setting('server_version_num')::int as version", []);
     await Promise.all([
       send("set hnsw.ef_search = 100", []).catch(() => undefined),
       send("set hnsw.iterative_scan = 'relaxed_order'", []).catch(() => undefined),
