@@ -54,9 +54,6 @@ export const vector = z.string().transform((raw) => Float32Array.from(raw.slice(
 
 export const bytes = z.instanceof(Uint8Array);
 
-/** A row nobody reads: `select 1`, locks. */
-export const ignored = z.unknown();
-
 const list = (items: readonly unknown[], type: string): SQL =>
   sql`${arrayLiteral(items.map((item): WireValue => toWire(item)))}::${sql.raw(type)}[]`;
 

@@ -8,6 +8,3 @@ export const nodeIdentity = query(
   z.object({ node_id: uuid, label: z.string().nullable(), created_at: timestamp }),
   () => sql`select n.node_id, n.label, n.created_at from brain_node_identity as n`,
 );
-
-/** The clock of the database, for stamps that other rows are compared with. */
-export const databaseTime = query(z.object({ now: timestamp }), () => sql`select now() as now`);

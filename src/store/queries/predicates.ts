@@ -18,10 +18,6 @@ export function inScope(alias: string, scope: Scope, options: { readonly include
   return options.includeUnscoped ? sql`(${own} or ${column(alias, "project_id")} is null)` : own;
 }
 
-/** Exactly the scope's own rows: the project's, or the unscoped ones without a project. For keys that are unique per project. */
-export const ofScope = (alias: string, scope: Scope): SQL =>
-  sql`${column(alias, "project_id")} is not distinct from ${scope.kind === "project" ? scope.id : null}::uuid`;
-
 /** Both bounds inclusive, RFC 3339 texts; an absent bound does not filter. */
 export interface TimeWindow {
   readonly after?: string | undefined;

@@ -2,7 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import type { Scope } from "../../kernel/context.ts";
 import { uuidArray } from "../codecs.ts";
-import { inScope } from "./predicates.ts";
+import { inScope, inWindow, isServed, isTrusted } from "./predicates.ts";
 
 export const rowKinds = ["observation", "entity", "error", "episode"] as const;
 export type RowKind = (typeof rowKinds)[number];
@@ -31,20 +31,17 @@ const tables: Readonly<Record<RowKind, string>> = {
 /** The table of a kind. */
 export const tableOf = (kind: RowKind): SQL => sql.raw(tables[kind]);
 
-/** Served at all: trusted, and of observations those that nobody superseded. */
-const isServed = (kind: RowKind, alias: string): SQL => {
-  const column = (name: string) => sql.raw(`${alias}.${name}`);
-  if (kind === "entity") return sql`true`;
-  const trusted = sql`${column("trust")} = 'trusted'`;
-  return kind === "observation" ? sql`${trusted} and ${column("observation_type")} <> 'superseded'` : trusted;
-};
+/** Served at all: trusted, and of observations those that nobody superseded. Entities always are. */
+const served = (kind: RowKind, alias: string): SQL =>
+  kind === "entity" ? sql`true` : kind === "observation" ? isServed(alias) : isTrusted(alias);
 
 /** Every filter of a search, on one row of a kind. */
 export function isVisible(kind: RowKind, alias: string, filters: Filters): SQL {
-  const created = sql.raw(`${alias}.created_at`);
-  const conditions = [isServed(kind, alias), inScope(alias, filters.scope, { includeUnscoped: filters.includeUnscoped })];
-  if (filters.after !== undefined) conditions.push(sql`${created} >= ${filters.after}::timestamptz`);
-  if (filters.before !== undefined) conditions.push(sql`${created} <= ${filters.before}::timestamptz`);
+  const conditions = [
+    served(kind, alias),
+    inScope(alias, filters.scope, { includeUnscoped: filters.includeUnscoped }),
+    inWindow(alias, filters),
+  ];
   if (filters.tag !== undefined)
     conditions.push(kind === "observation" ? sql`${filters.tag}::text = any(${sql.raw(`${alias}.tags`)})` : sql`false`);
   return sql.join(conditions, sql` and `);
