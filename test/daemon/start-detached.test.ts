@@ -36,7 +36,7 @@ describe("a daemon started beside us", () => {
   });
 
   test("that fails leaves its last words, told apart from those of others in the same log", async () => {
-    const child = startDetached(script("console.error(`memory-industry[${process.pid}]: the disk is full`); process.exitCode = 1"), {
+    const child = startDetached(script("console.error('memory-industry[' + process.pid + ']: the disk is full'); process.exitCode = 1"), {
       paths,
       env: process.env,
     });
