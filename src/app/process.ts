@@ -1,15 +1,16 @@
 /** What every way of running this program shares: its own command line, configuration, log and the place of the daemon. Imports nothing heavy. */
 import { tmpdir } from "node:os";
-import { loadProcessConfig } from "../config/environment.ts";
+import { environment, loadProcessConfig } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
-import { describeVariable, variableNames } from "../config/variables.ts";
+import { describeVariable, namesOf, variableNames } from "../config/variables.ts";
 import { type DaemonPaths, daemonPaths } from "../daemon/paths.ts";
 import { embeddedFolder } from "../kernel/embedded.ts";
 import { createLogger, type Logger, parseLogLevel } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import type { Hello } from "../transports/frames.ts";
+import { readHandshakeLimit } from "../transports/watchdog.ts";
 
 /** How this program is started again: the executable, or Bun with the source's main file. Needs nothing on PATH. */
 export const program: readonly [string, ...string[]] =
@@ -85,6 +86,19 @@ function workingDirectory(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * How long a client may take for its first valid request, milliseconds; undefined = for ever. Read from the text itself: unlike a setting that
+ * must fit a range, any whole number counts here (`tools-maintenance.md` §17.3).
+ */
+export function handshakeLimit(log: Logger): number | undefined {
+  const set = environment();
+  const [first = "", ...others] = namesOf("HANDSHAKE_TIMEOUT_SECS");
+  const name = [first, ...others].find((candidate) => (set[candidate] ?? "").trim() !== "") ?? first;
+  const { limitMs, warning } = readHandshakeLimit(name, set[name]);
+  if (warning !== undefined) log.warn(warning);
+  return limitMs;
 }
 
 /** Fires on SIGINT and SIGTERM; a second signal ends the process at once. */

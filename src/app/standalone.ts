@@ -11,7 +11,7 @@ import { standardInput, standardOutput } from "../transports/process-streams.ts"
 import { openAssets } from "./assets.ts";
 import { compose } from "./compose.ts";
 import { offlineConnection } from "./offline.ts";
-import { type ProcessFacts, signalled } from "./process.ts";
+import { handshakeLimit, type ProcessFacts, signalled } from "./process.ts";
 
 /** Share of a call's time that is spent waiting for another owner to leave: the rest is for saying who it is. */
 const WAIT_SHARE = 0.8;
@@ -24,7 +24,6 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
   const { settings } = config;
   const stop = signalled();
   const handlerTimeoutMs = settings.HANDLER_TIMEOUT_SECS.value * 1_000;
-  const handshakeSecs = settings.HANDSHAKE_TIMEOUT_SECS.value;
   let lock: OwnerLock | undefined;
   let app: ServedApp | undefined;
   let refusal: string | undefined;
@@ -71,7 +70,7 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
         output: standardOutput(),
         offline: async (reason) => offlineConnection(reason, settings.TOOL_PROFILE.value),
         handlerTimeoutMs,
-        handshakeLimitMs: handshakeSecs === 0 ? undefined : handshakeSecs * 1_000,
+        handshakeLimitMs: handshakeLimit(log),
         stop,
         log,
       },

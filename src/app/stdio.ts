@@ -6,7 +6,7 @@ import { startDetached } from "../daemon/start-detached.ts";
 import { causeChain, MemoryError, present } from "../kernel/errors.ts";
 import { runBridge } from "../transports/bridge.ts";
 import { standardInput, standardOutput } from "../transports/process-streams.ts";
-import { daemonCommand, helloOf, type ProcessFacts, processFacts, signalled } from "./process.ts";
+import { daemonCommand, handshakeLimit, helloOf, type ProcessFacts, processFacts, signalled } from "./process.ts";
 
 /** How long a bridge waits for its daemon: a first start unpacks a database, a migration may take a while. */
 const START_LIMIT_MS = 60_000;
@@ -31,8 +31,6 @@ export async function runStdio(): Promise<number> {
 
 async function bridge({ config, log, paths }: ProcessFacts): Promise<number> {
   const { settings } = config;
-  const handshakeSecs = settings.HANDSHAKE_TIMEOUT_SECS.value;
-  for (const { key, message } of config.warnings) if (key === "HANDSHAKE_TIMEOUT_SECS") log.warn(message);
   const place = paths();
   return await runBridge({
     input: standardInput(),
@@ -44,7 +42,7 @@ async function bridge({ config, log, paths }: ProcessFacts): Promise<number> {
     heir: () => liveOwner(place.lock)?.heir,
     startLimitMs: START_LIMIT_MS,
     handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
-    handshakeLimitMs: handshakeSecs === 0 ? undefined : handshakeSecs * 1_000,
+    handshakeLimitMs: handshakeLimit(log),
     stop: signalled(),
     offline: async (reason) => (await import("./offline.ts")).offlineConnection(reason, settings.TOOL_PROFILE.value),
     log,

@@ -1,5 +1,6 @@
 /** Exactly one process owns a data directory (`config-packaging.md` §6.3). The kernel's lock decides; the record beside it tells others who it is. */
 import { fchmodSync, ftruncateSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { unavailable } from "../kernel/errors.ts";
 import { isSameFile, type KernelLock, tryLockFile, tryLockPipe } from "./kernel-lock.ts";
 import type { DaemonPaths } from "./paths.ts";
 import { isRunning, ownIdentity, type ProcessIdentity } from "./process-identity.ts";
@@ -77,8 +78,17 @@ function own(request: LockRequest, lock: KernelLock, guard: KernelLock | undefin
     ftruncateSync(lock.descriptor, 0);
     writeSync(lock.descriptor, text, 0);
   };
-  if (lock.descriptor !== undefined) fchmodSync(lock.descriptor, 0o600);
-  write();
+  try {
+    if (lock.descriptor !== undefined) fchmodSync(lock.descriptor, 0o600);
+    write();
+  } catch (cause) {
+    guard?.unlock();
+    lock.unlock();
+    throw unavailable(
+      `${path} cannot be written (a full disk?); nothing was started. Make room in the data directory, or set CUBA_DATA_DIR to another one.`,
+      { cause },
+    );
+  }
   let released = false;
   return {
     get record() {
