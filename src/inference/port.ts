@@ -1,11 +1,13 @@
 /** Model ports: text in, numbers out. Adapters run in a worker thread; tests bring their own. */
+import type { Entailed } from "../domain/trust/verify.ts";
+import type { Deadline } from "../kernel/deadline.ts";
 
 export type EmbedRole = "query" | "passage";
 
 /** `ready`: loaded · `idle`: installed, not loaded yet · `missing`: nothing installed, no fault · `failed`: installed and does not load. */
 export type ModelState =
   | { readonly state: "ready" | "idle" | "loading"; readonly model: string }
-  | { readonly state: "missing"; readonly reason: string }
+  | { readonly state: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean }
   | { readonly state: "failed"; readonly model: string; readonly reason: string };
 
 export interface Embedder {
@@ -22,5 +24,56 @@ export interface Embedder {
    * @throws MemoryError `unavailable` where no model is installed or it fails; never a made-up vector.
    */
   embed(texts: readonly string[], role: EmbedRole, signal: AbortSignal): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}
+
+/** Why there are no numbers, for programs; the reason beside it is for people. */
+export type NoAnswerCode = "no_model" | "disabled_by_plan" | "load_failed" | "no_budget" | "busy" | "timeout" | "inference_error";
+
+/**
+ * An answer, or why there is none. Expected outcomes, so no error is thrown for them: search keeps its order, verification says `unknown`.
+ * `reason` is a whole sentence without a path.
+ */
+export type Answer<T> =
+  | { readonly kind: "answered"; readonly values: readonly T[] }
+  | { readonly kind: "none"; readonly code: NoAnswerCode; readonly reason: string };
+
+/** Bounds of one call: load, waiting for the model and inference share them. */
+export interface CallLimits {
+  readonly deadline: Deadline;
+  /** @throws MemoryError `cancelled` when it fires for another reason than time. */
+  readonly signal: AbortSignal;
+}
+
+/** A cross-encoder: how well passages answer a question. */
+export interface Reranker {
+  /** Reading it never loads anything. */
+  status(): ModelState;
+  /** Starts loading in the background; never throws. */
+  warm(): void;
+  /** A score in 0–1 for each passage, in order; all or none. No passages are answered at once, without loading. */
+  score(query: string, passages: readonly string[], limits: CallLimits): Promise<Answer<number>>;
+  close(): Promise<void>;
+}
+
+/** Two texts in one direction: does the hypothesis follow from the premise? */
+export interface EntailmentPair {
+  readonly premise: string;
+  readonly hypothesis: string;
+}
+
+export interface EntailmentReading extends Entailed {
+  /** A part of the two texts did not fit: a contradiction there is invisible. */
+  readonly isCut: boolean;
+}
+
+export interface Entailment {
+  status(): ModelState;
+  warm(): void;
+  /**
+   * Three probabilities for each pair, in order; all or none.
+   * @throws MemoryError `invalid` for an empty premise: that is an error of the call, not a verdict.
+   */
+  entail(pairs: readonly EntailmentPair[], limits: CallLimits): Promise<Answer<EntailmentReading>>;
   close(): Promise<void>;
 }

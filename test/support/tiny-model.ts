@@ -58,13 +58,13 @@ function direction(word: string, dimensions: number, weight: number): Float32Arr
   return out.map((value) => (value / norm) * weight);
 }
 
-interface Vocabulary {
+export interface Vocabulary {
   readonly pieces: readonly { readonly piece: string; readonly score: number; readonly vector: Float32Array }[];
   readonly padId: number;
   readonly json: unknown;
 }
 
-function vocabulary(options: TinyModelOptions, dimensions: number): Vocabulary {
+export function vocabulary(options: Pick<TinyModelOptions, "tokenizer" | "groups" | "words">, dimensions: number): Vocabulary {
   const unigram = (options.tokenizer ?? "unigram") === "unigram";
   const specials = unigram ? ["<s>", "<pad>", "</s>", "<unk>"] : ["[PAD]", "[UNK]", "[CLS]", "[SEP]"];
   const pieces = specials.map((piece) => ({ piece, score: 0, vector: direction(piece, dimensions, SPECIAL_WEIGHT) }));
@@ -149,7 +149,7 @@ const wordPieceJson = (pieces: Pieces) => ({
 });
 
 /** `repeat` squarings of a constant matrix in a loop; its result times zero is added to `to`, so the runtime cannot drop it. */
-function busyWork(repeat: number, to: string, out: string): { nodes: Uint8Array[]; initializers: Uint8Array[] } {
+export function busyWork(repeat: number, to: string, out: string): { nodes: Uint8Array[]; initializers: Uint8Array[] } {
   const shape = [LOOP_MATRIX, LOOP_MATRIX];
   const body = graph({
     nodes: [node("MatMul", ["m_in", "m_const"], ["m_out"]), node("Identity", ["go_in"], ["go_out"])],

@@ -70,7 +70,7 @@ function candidates({ explicitPath, cacheRoot, legacyCacheRoot, overrides }: Emb
   return [cacheRoot, legacyCacheRoot].filter((root) => root !== undefined).map((root) => join(root, leaf));
 }
 
-interface ModelFiles {
+export interface ModelFiles {
   readonly directory: string;
   readonly graphFile: string;
   /** `name:size:time` of each file that matters. */
@@ -80,7 +80,7 @@ interface ModelFiles {
 }
 
 /** A directory counts by its artefact, not by its existence: an empty leaf must not hide a full one elsewhere. */
-async function modelFiles(path: string): Promise<ModelFiles | undefined> {
+export async function modelFiles(path: string): Promise<ModelFiles | undefined> {
   const given = await statOf(path);
   if (given === undefined) return undefined;
   const directory = given.isDirectory() ? path : dirname(path);

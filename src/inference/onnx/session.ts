@@ -20,7 +20,7 @@ export interface EmbeddingSession {
 }
 
 /** Only errors reach standard error; the runtime's warnings are about its own graph rewriting. */
-const LOG_ERRORS_ONLY = 3;
+export const LOG_ERRORS_ONLY = 3;
 /** Inputs that we know how to fill for a single text. The runtime drops one that a graph does not declare and says nothing. */
 const KNOWN_INPUTS = ["input_ids", "attention_mask", "token_type_ids"];
 const TOKEN_OUTPUTS = ["last_hidden_state", "token_embeddings"];
@@ -57,23 +57,30 @@ export async function openSession(options: SessionOptions): Promise<EmbeddingSes
       const results = await session.run(feeds, [output]);
       const tensor = results[output];
       if (tensor === undefined) throw new Error(`the graph returned no '${output}'`);
-      const { dims, type, data } = tensor;
+      const { dims } = tensor;
       const wanted = pooling === "none" ? [1, dimensions] : [1, ids.length, dimensions];
       if (dims.length !== wanted.length || dims.some((dim, i) => dim !== wanted[i])) {
         throw new Error(
           `'${output}' has the shape [${dims.join(", ")}], expected [${wanted.join(", ")}]: CUBA_EMBEDDING_DIM or the pooling does not fit this model`,
         );
       }
-      if (typeof data === "string" || Array.isArray(data)) throw new Error(`'${output}' holds text, not numbers`);
-      const values = type === "float16" ? fromHalf(data) : data;
-      if (!(values instanceof Float32Array)) throw new Error(`'${output}' holds ${type}, expected float32 or float16`);
+      const values = numbersOf(tensor, output);
       return toUnit(pool(values, ids.length, dimensions, pooling));
     },
     release: () => session.release(),
   };
 }
 
-function checkedInputs(session: InferenceSession): readonly string[] {
+/** A tensor's numbers as single precision. @throws Error where it holds something else than float32 or float16. */
+export function numbersOf({ type, data }: InferenceSession.OnnxValueMapType[string], output: string): Float32Array {
+  if (typeof data === "string" || Array.isArray(data)) throw new Error(`'${output}' holds text, not numbers`);
+  const values = type === "float16" ? fromHalf(data) : data;
+  if (!(values instanceof Float32Array)) throw new Error(`'${output}' holds ${type}, expected float32 or float16`);
+  return values;
+}
+
+/** The inputs that the graph declares. @throws Error where it wants one that no text fills, or in another type. */
+export function checkedInputs(session: InferenceSession): readonly string[] {
   const names = session.inputNames;
   if (!names.includes("input_ids")) throw new Error(`the graph has no input 'input_ids'; it declares ${names.join(", ") || "none"}`);
   for (const { name, ...rest } of session.inputMetadata) {

@@ -1,4 +1,4 @@
-/** One embedding worker, seen from the main thread: a request, its answer, and the worker's death as an error instead of silence. */
+/** One model's worker, seen from the main thread: a request, its answer, and the worker's death as an error instead of silence. */
 import { workerEntry } from "./entry.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 
@@ -26,7 +26,7 @@ export interface WorkerClient {
 const LONGEST_STOP_MS = 5_000;
 
 /** A small heap (`smol`) is collected more often: the worker holds the model outside it. */
-export const spawnWorker = (): Worker => new Worker(workerEntry(), { smol: true, name: "embedding" });
+export const spawnWorker = (): Worker => new Worker(workerEntry(), { smol: true, name: "model" });
 
 export function createWorkerClient(spawn: () => Worker): WorkerClient {
   const worker = spawn();
@@ -46,7 +46,7 @@ export function createWorkerClient(spawn: () => Worker): WorkerClient {
   });
   worker.addEventListener("error", (event) => die(event.message));
   worker.addEventListener("close", (event) => {
-    die(`the embedding worker ended with code ${"code" in event ? String(event.code) : "unknown"}`);
+    die(`the worker of the model ended with code ${"code" in event ? String(event.code) : "unknown"}`);
     close();
   });
   // A process with nothing else to do may end; whoever waits for an answer keeps it alive.

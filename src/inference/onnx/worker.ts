@@ -1,33 +1,79 @@
 /**
- * The embedding worker: one tokenizer, one session, one request at a time. Inference is a native call that blocks its thread, so it has one of its own.
+ * A model's worker: one tokenizer, one session, one request at a time. Inference is a native call that blocks its thread, so it has one of its own.
  * In the compiled program this file is an entry point of the build (`entry.ts` says where it lies).
  */
 import { loadTokenizer, prepareTokenizer } from "../tokenizer/load.ts";
-import type { FromWorker, LoadRequest, ToWorker } from "./messages.ts";
+import type { EncodedPair } from "../tokenizer/pair.ts";
+import type { EmbeddingLoad, FromWorker, LoadRequest, PairLoad, ToWorker } from "./messages.ts";
+import { openPairSession } from "./pair-session.ts";
 import { loadRuntime } from "./runtime.ts";
 import { openSession } from "./session.ts";
 
 declare const self: Worker;
 
-/** Embedded once at load: shows a wrong width, a broken graph or a missing kernel before anybody waits for an answer. */
+/** Read once at load: shows a wrong width, a broken graph or a missing kernel before anybody waits for an answer. */
 const PROBE = "probe";
 
+type Request = Exclude<ToWorker, { kind: "prepare" | "load" | "release" }>;
+
 interface Loaded {
-  embed(text: string): Promise<Float32Array<ArrayBuffer>>;
+  answer(request: Request): Promise<FromWorker>;
   release(): Promise<void>;
+  readonly remark?: string | undefined;
 }
 
 let loaded: Loaded | undefined;
+
+const wrongKind = (request: Request) => new Error(`the model in this worker does not do '${request.kind}'`);
 
 async function load(request: LoadRequest): Promise<FromWorker> {
   const started = performance.now();
   const { encoder, form } = await loadTokenizer(request);
   const tokenized = performance.now();
+  loaded = request.task === "embed" ? await openEmbedder(request, encoder) : await openPairs(request, encoder);
+  return {
+    kind: "loaded",
+    tokenizerMs: tokenized - started,
+    sessionMs: performance.now() - tokenized,
+    tokenizer: form,
+    remark: loaded.remark,
+  };
+}
+
+type Encoder = Awaited<ReturnType<typeof loadTokenizer>>["encoder"];
+
+async function openEmbedder(request: EmbeddingLoad, encoder: Encoder): Promise<Loaded> {
   const session = await openSession({ runtime: await loadRuntime(request), ...request });
   const embed = (text: string) => session.embed(encoder.encode(text, request.maxTokens));
   await embed(PROBE);
-  loaded = { embed, release: session.release };
-  return { kind: "loaded", tokenizerMs: tokenized - started, sessionMs: performance.now() - tokenized, tokenizer: form };
+  return {
+    async answer(message) {
+      if (message.kind !== "embed") throw wrongKind(message);
+      return { kind: "vector", vector: await embed(message.text) };
+    },
+    release: session.release,
+  };
+}
+
+async function openPairs(request: PairLoad, encoder: Encoder): Promise<Loaded> {
+  const session = await openPairSession({ runtime: await loadRuntime(request), ...request });
+  const encode = ([first, second]: readonly [string, string]) => encoder.encodePair(first, second, request.maxTokens);
+  let encoded: readonly EncodedPair[] = [];
+  const probe = encode([PROBE, PROBE]);
+  await session.run({ pairs: [probe], length: probe.ids.length, size: 1 });
+  return {
+    async answer(message) {
+      if (message.kind === "encode") {
+        encoded = message.pairs.map(encode);
+        return { kind: "encoded", lengths: encoded.map(({ ids }) => ids.length), cut: encoded.map(({ isCut }) => isCut) };
+      }
+      if (message.kind !== "run") throw wrongKind(message);
+      const { rows, length, size } = message;
+      return { kind: "logits", ...(await session.run({ pairs: rows.flatMap((row) => encoded[row] ?? []), length, size })) };
+    },
+    release: session.release,
+    remark: session.remark,
+  };
 }
 
 async function answer(message: ToWorker): Promise<FromWorker> {
@@ -37,17 +83,21 @@ async function answer(message: ToWorker): Promise<FromWorker> {
       return { kind: "done" };
     case "load":
       return await load(message.load);
-    case "embed":
-      if (loaded === undefined) throw new Error("the worker has no model loaded");
-      return { kind: "vector", vector: await loaded.embed(message.text) };
     case "release":
       await loaded?.release();
       loaded = undefined;
       return { kind: "done" };
+    default:
+      if (loaded === undefined) throw new Error("the worker has no model loaded");
+      return await loaded.answer(message);
   }
 }
 
-const reply = (message: FromWorker) => self.postMessage(message, message.kind === "vector" ? [message.vector.buffer] : []);
+function reply(message: FromWorker): void {
+  if (message.kind === "vector") self.postMessage(message, [message.vector.buffer]);
+  else if (message.kind === "logits") self.postMessage(message, [message.logits.buffer]);
+  else self.postMessage(message);
+}
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
   try {
