@@ -3,7 +3,7 @@
  * source and as the compiled file, alone in an empty directory.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -15,6 +15,7 @@ import { build } from "../../scripts/build.ts";
 import { hostTarget } from "../../scripts/targets.ts";
 import { readOwner } from "../../src/daemon/owner-lock.ts";
 import { VERSION } from "../../src/kernel/version.ts";
+import { writeTinyModel } from "../support/tiny-model.ts";
 import { lives, until } from "./processes/harness.ts";
 
 /** Building takes seconds; a first start unpacks the database; the machine may be busy. */
@@ -151,4 +152,37 @@ describe.each(Object.keys(programs))("the program %s", (name) => {
     expect(await server.stdout.text()).toBe("");
     expect(unreadable).toEqual([]);
   });
+});
+
+/** Needs strace; where it is missing or may not trace, the test is skipped and says so. */
+const traceable =
+  process.platform === "linux" && Bun.which("strace") !== null && Bun.spawnSync(["strace", "-o", "/dev/null", "true"]).exitCode === 0;
+
+test.skipIf(!traceable)("opens no connection and writes nowhere but in its own directories, a model loaded (strace)", async () => {
+  await using here = await place();
+  const model = join(here.env.HOME, "model");
+  const trace = join(here.env.HOME, "trace");
+  await writeTinyModel(model);
+  const env = { ...here.env, MEMORY_INDUSTRY_DAEMON: "off", ONNX_MODEL_PATH: model };
+  const child = Bun.spawn(["strace", "-f", "-qq", "-e", "trace=socket,connect,sendto,sendmsg,sendmmsg", "-o", trace, compiled], {
+    env,
+    cwd: here.directory,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const request = { action: "add", entity_name: "gateway", content: "The API gateway listens on port 9090." };
+  child.stdin.write(
+    `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "cuba_cronica", arguments: request } })}\n`,
+  );
+  child.stdin.end();
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  expect(await child.exited).toBe(0);
+  expect(stdout).toContain('\\"embedding\\":\\"pending\\"');
+  // The runtime of 1.29 and 1.30 would have made a device id and a queue of events here, and an uploader's socket (decision 0020).
+  expect(stderr).toContain('"message":"embedding model loaded"');
+  expect(readFileSync(trace, "utf8")).not.toMatch(/AF_INET/);
+  expect(readdirSync(here.env.HOME).sort()).toEqual([".cache", "data", "empty", "model", "trace"]);
+  expect(readdirSync(join(here.env.HOME, ".cache"))).toEqual(["memory-industry"]);
+  expect(readdirSync(here.directory)).toEqual([]);
 });
