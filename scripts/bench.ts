@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { root } from "./run.ts";
 
 const [question, ...rest] = process.argv.slice(2);
-const questions = [...new Bun.Glob("{*,*/index}.ts").scanSync({ cwd: join(root, "bench") })]
-  .map((file) => file.replaceAll("\\", "/").replace(/(\/index)?\.ts$/, ""))
+const questions = ["*.ts", "*/*.ts"]
+  .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: join(root, "bench") })])
+  .map((file) => file.replaceAll("\\", "/").replace(/\.ts$/, ""))
   .sort();
 
 if (question === undefined) {
@@ -13,8 +14,8 @@ if (question === undefined) {
   console.error(`bench/ does not answer '${question}'. It answers: ${questions.join(", ")}`);
   process.exitCode = 2;
 } else {
-  const single = Bun.file(join(root, "bench", `${question}.ts`));
-  const file = (await single.exists()) ? `bench/${question}.ts` : `bench/${question}/index.ts`;
-  process.exitCode = await Bun.spawn([process.execPath, "run", file, ...rest], { cwd: root, stdio: ["inherit", "inherit", "inherit"] })
-    .exited;
+  process.exitCode = await Bun.spawn([process.execPath, "run", `bench/${question}.ts`, ...rest], {
+    cwd: root,
+    stdio: ["inherit", "inherit", "inherit"],
+  }).exited;
 }
