@@ -117,6 +117,22 @@ eachEngine("a transaction", (engine) => {
     expect(touched).toBe(2);
   });
 
+  test("gives each of several statements sent at once its own answer, and each error to its own caller", async () => {
+    const answers = await engine.db.write(testScope(), (tx) =>
+      Promise.all([1, 2, 3, 4, 5].map((n) => rowsIn(tx, sql`select ${n}::int as n, repeat('x', ${n}::int) as text`))),
+    );
+    expect(answers).toEqual([1, 2, 3, 4, 5].map((n) => [{ n, text: "x".repeat(n) }]));
+    const states = await engine.db
+      .write(testScope(), async (tx) => {
+        const outcomes = [sql`select 1 as one`, sql`select ${"x"}::int as n`, sql`select 2 as two`].map((statement) =>
+          stateOf(rowsIn(tx, statement)),
+        );
+        throw new Error(JSON.stringify(await Promise.all(outcomes)));
+      })
+      .catch((error: unknown) => String(error));
+    expect(states).toBe('Error: ["none","22P02","25P02"]');
+  });
+
   test("does not start for a caller that has given up", async () => {
     const controller = new AbortController();
     controller.abort();

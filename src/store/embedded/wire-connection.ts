@@ -50,7 +50,7 @@ function readReply(reply: readonly { readonly name: string }[]): RawResult {
   return { rows, command, count };
 }
 
-/** The engine's one connection. The caller keeps calls from overlapping. */
+/** The engine's one connection. Calls that overlap are carried out in the order in which they were made. */
 export function wireConnection(engine: PGlite): Connection {
   /** Statement text → its name, least recently used first. */
   const prepared = new Map<string, string>();
@@ -58,7 +58,7 @@ export function wireConnection(engine: PGlite): Connection {
 
   let stopped: unknown;
 
-  const send = async (message: Uint8Array) => {
+  const exchange = async (message: Uint8Array) => {
     if (stopped === undefined) {
       try {
         return (await engine.execProtocol(message, { syncToFs: false, throwOnError: false })).messages;
@@ -69,35 +69,42 @@ export function wireConnection(engine: PGlite): Connection {
     throw Object.assign(new Error("the embedded engine stopped", { cause: stopped }), { code: "ENGINE_STOPPED" });
   };
 
-  return {
-    async query(text, params = []) {
-      const keep = isWorthKeeping(params);
-      const known = keep ? prepared.get(text) : undefined;
-      const name = known ?? (keep ? `q${++serial}` : "");
-      const batch: Uint8Array[] = [];
-      if (keep) {
-        prepared.delete(text);
-        const [oldest] = prepared;
-        if (known === undefined && prepared.size >= PREPARED_LIMIT && oldest !== undefined) {
-          prepared.delete(oldest[0]);
-          batch.push(serialize.close({ type: "S", name: oldest[1] }));
-        }
-      }
-      if (known === undefined) batch.push(serialize.parse({ text, name }));
-      batch.push(
-        serialize.bind({ statement: name, values: [...params] }),
-        serialize.describe({ type: "P" }),
-        serialize.execute({}),
-        serialize.sync(),
-      );
-      const reply = await send(concat(batch));
-      const parsed = known !== undefined || reply.some((message) => message.name === "parseComplete");
-      if (keep && parsed) prepared.set(text, name);
-      return readReply(reply);
-    },
+  /** PGlite keeps the answer of the call under way in one place: a second call before the first has returned would take it away. */
+  let last: Promise<unknown> = Promise.resolve();
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
 
-    async script(text) {
-      readReply(await send(serialize.query(text)));
-    },
+  const runStatement = async (text: string, params: readonly WireValue[]): Promise<RawResult> => {
+    const keep = isWorthKeeping(params);
+    const known = keep ? prepared.get(text) : undefined;
+    const name = known ?? (keep ? `q${++serial}` : "");
+    const batch: Uint8Array[] = [];
+    if (keep) {
+      prepared.delete(text);
+      const [oldest] = prepared;
+      if (known === undefined && prepared.size >= PREPARED_LIMIT && oldest !== undefined) {
+        prepared.delete(oldest[0]);
+        batch.push(serialize.close({ type: "S", name: oldest[1] }));
+      }
+    }
+    if (known === undefined) batch.push(serialize.parse({ text, name }));
+    batch.push(
+      serialize.bind({ statement: name, values: [...params] }),
+      serialize.describe({ type: "P" }),
+      serialize.execute({}),
+      serialize.sync(),
+    );
+    const reply = await exchange(concat(batch));
+    const parsed = known !== undefined || reply.some((message) => message.name === "parseComplete");
+    if (keep && parsed) prepared.set(text, name);
+    return readReply(reply);
+  };
+
+  return {
+    query: (text, params = []) => inOrder(() => runStatement(text, params)),
+    script: (text) => inOrder(async () => void readReply(await exchange(serialize.query(text)))),
   };
 }
