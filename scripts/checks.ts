@@ -16,10 +16,10 @@ const style: Check = {
 const layers: Check = { name: "layers and sizes", command: [process.execPath, "test", "test/repository"] };
 const deadCode: Check = { name: "dead code (knip)", command: bunx("knip/bin/knip.js", "--no-progress") };
 
-/** What must hold at every commit; part of `npm test`. */
-export const lightChecks: readonly Check[] = [types, style];
 const generated: Check = { name: "generated files (gen --check)", command: [process.execPath, "run", "scripts/gen.ts", "--check"] };
 
+/** What must hold at every commit; part of `npm test`. */
+export const lightChecks: readonly Check[] = [types, style, generated];
 /** Everything `npm run check` looks at. */
 export const allChecks: readonly Check[] = [types, style, layers, generated, deadCode];
 
