@@ -45,6 +45,8 @@ export interface WalSync {
   /** Bytes of log written since the last {@link WalSync.forgetVolume}; tells when a checkpoint is due. */
   readonly volume: number;
   forgetVolume(): void;
+  /** Gives the descriptor back; after the engine has closed. */
+  close(): Promise<void>;
 }
 
 /** Syncs the log of the data directory `root`. */
@@ -54,16 +56,37 @@ export function createWalSync(root: string): WalSync {
   /** Segments of the group that is on its way. */
   let inFlight: readonly string[] = [];
   let running: Promise<void> | undefined;
+  let kept: { readonly segment: string; readonly descriptor: number } | undefined;
   let asked = 0;
   let done = 0;
   let broken: unknown;
   let volume = 0;
 
-  /** The engine renames a segment that a checkpoint made needless, and asks for a sync under its old name first. */
-  const gone = (error: unknown): undefined => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
+  /**
+   * Opens a segment for syncing. Undefined where it is gone: the engine renames one that a checkpoint made needless, and asks for a sync
+   * under its old name first.
+   */
+  const openSegment = (segment: string): number | undefined => {
+    try {
+      return fs.openSync(path.join(root, segment), "r+");
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    }
   };
+
+  /** The descriptor of the segment that the groups sync, kept while it is the one in use. Only groups touch it, one after another. */
+  const keptDescriptor = (segment: string): number | undefined => {
+    if (kept?.segment === segment) return kept.descriptor;
+    const descriptor = openSegment(segment);
+    if (descriptor === undefined) return undefined;
+    if (kept !== undefined) fs.closeSync(kept.descriptor);
+    kept = { segment, descriptor };
+    return descriptor;
+  };
+
+  const datasync = (descriptor: number) =>
+    new Promise<void>((resolve, reject) => fs.fdatasync(descriptor, (error) => (error ? reject(error) : resolve())));
 
   const startGroup = async () => {
     const upTo = asked;
@@ -71,12 +94,8 @@ export function createWalSync(root: string): WalSync {
     dirty.clear();
     try {
       for (const segment of inFlight) {
-        const file = await fs.promises.open(path.join(root, segment), "r+").catch(gone);
-        try {
-          await file?.datasync();
-        } finally {
-          await file?.close();
-        }
+        const descriptor = keptDescriptor(segment);
+        if (descriptor !== undefined) await datasync(descriptor);
       }
       done = Math.max(done, upTo);
     } catch (error) {
@@ -90,8 +109,8 @@ export function createWalSync(root: string): WalSync {
   /** The log before the page: everything that is asked for, here and now. */
   const syncNow = () => {
     for (const segment of new Set([...inFlight, ...dirty])) {
-      if (!fs.existsSync(path.join(root, segment))) continue;
-      const descriptor = fs.openSync(path.join(root, segment), "r+");
+      const descriptor = openSegment(segment);
+      if (descriptor === undefined) continue;
       try {
         fs.fdatasyncSync(descriptor);
       } finally {
@@ -164,6 +183,11 @@ export function createWalSync(root: string): WalSync {
     },
     forgetVolume() {
       volume = 0;
+    },
+    async close() {
+      await running;
+      if (kept !== undefined) fs.closeSync(kept.descriptor);
+      kept = undefined;
     },
   };
 }

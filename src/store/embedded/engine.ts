@@ -96,6 +96,7 @@ export async function startEngine(directory: string, assets: EngineAssets, optio
     async close() {
       // Single-user mode writes its shutdown checkpoint by itself, through the same hook.
       await pglite.close();
+      await sync.close();
     },
   };
 }
