@@ -1,4 +1,5 @@
 /** One connection to the daemon, from the asking side: hello, welcome, then lines; the same for a bridge and for a command. */
+import { lstatSync } from "node:fs";
 import { MemoryError, unavailable } from "../kernel/errors.ts";
 import { type Bye, encodeFrame, type Hello, isFrame, type Question, readDaemonFrame, type Welcome } from "./frames.ts";
 import type { Line } from "./lines.ts";
@@ -44,6 +45,8 @@ export async function linkTo(path: string, hello: Hello, limitMs: number): Promi
   const conversation = createConversation();
   let channel: LineChannel;
   try {
+    // Where the data directory's path is too long the socket lies below one that everybody may write to: a stranger's must not hear our memories.
+    if (process.getuid !== undefined && lstatSync(path).uid !== process.getuid()) return { kind: "absent" };
     channel = await connectLocal(path, conversation, MAX_ANSWER_BYTES);
   } catch {
     return { kind: "absent" };

@@ -1,67 +1,64 @@
-/** MCP on a pair of byte streams, served by this process alone (`tools-maintenance.md` §17.3). Streams come as parameters, so a test needs no process. */
+/**
+ * A client on standard input and output (`tools-maintenance.md` §17.3), served by whatever daemon its finder opens: over the local socket, or in this very
+ * process. Streams come as parameters, so a test needs no process.
+ */
 import type { Logger } from "../kernel/logger.ts";
-import type { Connection, OutgoingMessage } from "../mcp/connection.ts";
-import { type InputEnd, readInput } from "./input.ts";
-import { type ByteSink, createLineWriter, type Line, readLine } from "./lines.ts";
+import type { Connection } from "../mcp/connection.ts";
+import type { DaemonFinder } from "./find-daemon.ts";
+import { readInput } from "./input.ts";
+import { type ByteSink, createLineWriter, type Line } from "./lines.ts";
+import { watchParent } from "./parent.ts";
+import { createRelay } from "./relay.ts";
+
+/** A daemon that needs longer than this for its first answer is starting something large (an image, a migration); the client must not give up on us. */
+const PATIENCE_MS = 5_000;
+
+/** After a failed start the reason is given again without another try for this long. */
+const RETRY_AFTER_MS = 3_000;
 
 /** How long the last flush waits while not one byte is taken. The specification's 500 ms cut the answer to a reader that was merely slow. */
-export const LAST_FLUSH_STALL_MS = 5_000;
+const LAST_FLUSH_STALL_MS = 5_000;
 
-export interface StdioOptions {
+export interface ClientOptions {
   readonly input: ReadableStream<Uint8Array>;
   readonly output: ByteSink;
-  /** Opens the conversation; called once. */
-  readonly connect: (send: (message: OutgoingMessage) => void) => Connection;
+  /** A conversation without a daemon: initialize, ping and tools/list are answered, each tools/call fails with `reason`. Called only when needed. */
+  readonly offline: (reason: string) => Promise<Connection>;
   /** Milliseconds one tool call may take; the end waits for twice this. */
   readonly handlerTimeoutMs: number;
   /** Milliseconds until a valid request must have come; undefined = for ever. */
-  readonly handshakeLimitMs?: number | undefined;
+  readonly handshakeLimitMs: number | undefined;
   /** Stops reading and goes the way of end of input (SIGINT, SIGTERM). */
   readonly stop?: AbortSignal | undefined;
   readonly log: Logger;
 }
 
-/** Serves until the input ends, then answers what was asked, flushes and resolves. Never rejects for what a client sends. */
-export async function serveStdio(options: StdioOptions): Promise<InputEnd> {
-  const writer = createLineWriter(options.output);
-  const send = (message: OutgoingMessage) => writer.send(JSON.stringify(message));
-  const connection = options.connect(send);
-  const pending = new Set<Promise<void>>();
-
+/**
+ * Serves until the input ends, then waits for the answers that are due, flushes and resolves. Never rejects for what a client sends.
+ * @returns exit code: 0, or 1 where no valid request ever came
+ */
+export async function serveClient(options: ClientOptions, finder: DaemonFinder): Promise<number> {
+  const { input, output, handlerTimeoutMs, handshakeLimitMs, log } = options;
+  const writer = createLineWriter(output);
+  const relay = createRelay({
+    toClient: (line) => writer.send(line),
+    open: finder.open,
+    expectHeir: finder.expectHeir,
+    offline: options.offline,
+    handlerTimeoutMs,
+    patienceMs: PATIENCE_MS,
+    retryAfterMs: RETRY_AFTER_MS,
+    log,
+  });
+  using parent = watchParent();
+  const stop = options.stop === undefined ? parent.gone : AbortSignal.any([options.stop, parent.gone]);
   const take = (line: Line) => {
-    const incoming = readLine(line);
-    if (incoming.kind === "fault") {
-      send(incoming.answer);
-      return;
-    }
-    const answered = connection.handle(incoming.message).then((answer) => {
-      if (answer !== undefined) send(answer);
-    });
-    pending.add(answered);
-    void answered.finally(() => pending.delete(answered));
+    parent.heard();
+    relay.fromClient(line);
   };
-
-  const { input, handshakeLimitMs, stop, log } = options;
-  const ended = await readInput({ input, writer, take, greeted: () => connection.greeted, handshakeLimitMs, stop, log });
-  if (ended !== "no-handshake") await within(2 * options.handlerTimeoutMs, settled(pending));
-  connection.close();
+  const end = await readInput({ input, writer, take, greeted: () => relay.greeted, handshakeLimitMs, stop, log });
+  if (end === "no-handshake") return 1;
+  await relay.finish();
   await writer.flush(LAST_FLUSH_STALL_MS);
-  return ended;
-}
-
-/** Resolves when the set is empty, also counting what is added meanwhile. */
-async function settled(pending: ReadonlySet<Promise<void>>): Promise<void> {
-  while (pending.size > 0) await Promise.allSettled(pending);
-}
-
-/** Waits for `work`, at most `ms`. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([
-    work,
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    }),
-  ]);
-  clearTimeout(timer);
+  return 0;
 }

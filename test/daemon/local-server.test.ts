@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, lchownSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Activity, createActivity } from "../../src/daemon/activity.ts";
@@ -87,6 +87,14 @@ describe("the local socket", () => {
     await server.close(0);
     expect(existsSync(path)).toBe(false);
     expect(await linkTo(path, hello, 1_000)).toEqual({ kind: "absent" });
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("of a stranger is not spoken to: it could have been put there to listen", async () => {
+    const mcp = createSmallServer();
+    start(mcp);
+    lchownSync(path, 12_345, 12_345);
+    expect(await linkTo(path, hello, 1_000)).toEqual({ kind: "absent" });
+    expect(mcp.peers).toEqual([]);
   });
 
   test("welcomes with who it is and in which settings the caller differs", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createLogger, silentLogger } from "../../src/kernel/logger.ts";
-import { type StdioOptions, serveStdio } from "../../src/transports/stdio.ts";
+import { linkInProcess } from "../../src/transports/in-process.ts";
+import { type ClientOptions, serveClient } from "../../src/transports/stdio.ts";
 import { createSmallServer } from "./small-server.ts";
 
 const owner = {
@@ -15,23 +16,27 @@ const owner = {
 } as const;
 
 /** A process's streams without the process: write text in, read parsed lines out. */
-function start(options: Partial<StdioOptions> = {}) {
+function start(options: Partial<ClientOptions> = {}) {
   const server = createSmallServer();
   const input = new TransformStream<Uint8Array, Uint8Array>();
   const typing = input.writable.getWriter();
   let out = "";
   const seen: (() => void)[] = [];
-  const ended = serveStdio({
-    input: input.readable,
-    output: async (text) => {
-      out += text;
-      for (const check of seen) check();
+  const ended = serveClient(
+    {
+      input: input.readable,
+      output: async (text) => {
+        out += text;
+        for (const check of seen) check();
+      },
+      offline: () => Promise.reject(new Error("not needed here")),
+      handlerTimeoutMs: 1_000,
+      handshakeLimitMs: undefined,
+      log: silentLogger,
+      ...options,
     },
-    connect: (send) => server.connect(owner, send),
-    handlerTimeoutMs: 1_000,
-    log: silentLogger,
-    ...options,
-  });
+    { open: async () => linkInProcess("1.0.0", (send) => server.connect(owner, send)), expectHeir: () => {} },
+  );
   const lines = () =>
     out
       .split("\n")
@@ -61,7 +66,7 @@ describe("MCP on a pair of streams", () => {
     const it = start();
     await it.type(call("a", "echo", { x: "界" }).trimEnd());
     await it.end();
-    expect(await it.ended).toBe("end-of-input");
+    expect(await it.ended).toBe(0);
     expect(JSON.parse(it.raw())).toEqual({ jsonrpc: "2.0", id: "a", result: { content: [{ type: "text", text: '{"x":"界"}' }] } });
   });
 
@@ -93,7 +98,7 @@ describe("MCP on a pair of streams", () => {
     await it.end();
     await Promise.resolve();
     it.server.release();
-    expect(await it.ended).toBe("end-of-input");
+    expect(await it.ended).toBe(0);
     expect(it.lines()).toMatchObject([{ id: 1, result: { content: [{ text: "released" }] } }]);
     expect(it.server.open).toBe(0);
   });
@@ -102,7 +107,7 @@ describe("MCP on a pair of streams", () => {
     const it = start({ handlerTimeoutMs: 10 });
     await it.type(call(1, "hold"));
     await it.end();
-    expect(await it.ended).toBe("end-of-input");
+    expect(await it.ended).toBe(0);
     expect(it.server.open).toBe(0);
   });
 
@@ -130,7 +135,7 @@ describe("MCP on a pair of streams", () => {
     const log: string[] = [];
     const it = start({ handshakeLimitMs: 5, log: createLogger({ level: "error", write: (line) => log.push(line) }) });
     await it.type("[]\n");
-    expect(await it.ended).toBe("no-handshake");
+    expect(await it.ended).toBe(1);
     expect(log.join()).toContain("handshake");
   });
 
@@ -141,7 +146,7 @@ describe("MCP on a pair of streams", () => {
     it.server.release();
     await it.until(1);
     await it.end();
-    expect(await it.ended).toBe("end-of-input");
+    expect(await it.ended).toBe(0);
   });
 
   test("a stop signal takes the same road as end of input", async () => {
@@ -150,13 +155,13 @@ describe("MCP on a pair of streams", () => {
     await it.type(call(1, "echo"));
     await it.until(1);
     stop.abort();
-    expect(await it.ended).toBe("stopped");
+    expect(await it.ended).toBe(0);
     expect(it.server.open).toBe(0);
   });
 
   test("a client that is gone ends it", async () => {
     const it = start({ output: () => Promise.reject(new Error("EPIPE")) });
     await it.type(call(1, "echo"));
-    expect(await it.ended).toBe("output-gone");
+    expect(await it.ended).toBe(0);
   });
 });
