@@ -26,6 +26,7 @@ import type { Assets } from "./assets.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
 import { composeGraph } from "./graph.ts";
 import { ownerMethods } from "./owner-methods.ts";
+import { composeRecords } from "./records.ts";
 
 export interface ComposeOptions {
   readonly config: Config;
@@ -119,6 +120,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     episodes: graph.episodes,
     relations: graph.relations,
     search,
+    ...composeRecords({ db, reminders }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

@@ -7,8 +7,11 @@ import { type FiredReminder, fireForAddress, fireForSubject } from "../store/que
 type Asking = Pick<CallContext, "principal" | "scope" | "signal" | "log">;
 
 export interface Reminders {
-  /** @returns what fired, oldest first; empty where nothing did or the store failed: a reminder never fails the call that meets it. */
-  onSubject(ctx: Asking, condition: "on_access" | "on_error_match", subject: string): Promise<readonly FiredReminder[]>;
+  /**
+   * @param text a longer text about the subject: a reminder fires also where it holds the pattern's words, or is nearly the pattern.
+   * @returns what fired, oldest first; empty where nothing did or the store failed: a reminder never fails the call that meets it.
+   */
+  onSubject(ctx: Asking, condition: "on_access" | "on_error_match", subject: string, text?: string): Promise<readonly FiredReminder[]>;
   /** Notes to a session's name or to a client: bare label, `label@machine`, full key. */
   onSessionStart(ctx: Asking, sessionName: string, client: string): Promise<readonly FiredReminder[]>;
 }
@@ -40,7 +43,7 @@ export function createReminders({ db }: { readonly db: Database }): Reminders {
     }
   };
   return {
-    onSubject: (ctx, condition, subject) => fire(ctx, ctx.scope, fireForSubject({ condition, subject, scope: ctx.scope })),
+    onSubject: (ctx, condition, subject, text) => fire(ctx, ctx.scope, fireForSubject({ condition, subject, text, scope: ctx.scope })),
     // A note is addressed, not scoped: it is delivered whatever project is active there.
     onSessionStart: (ctx, sessionName, client) =>
       fire(ctx, { kind: "everything" }, fireForAddress({ addresses: [...new Set([sessionName, ...addressesOf(client)])] })),

@@ -9,6 +9,7 @@ import sync from "../../drizzle/0005_sync.sql" with { type: "text" };
 import cubes from "../../drizzle/0006_cubes.sql" with { type: "text" };
 import textMarks from "../../drizzle/0007_text_marks.sql" with { type: "text" };
 import postings from "../../drizzle/0008_postings.sql" with { type: "text" };
+import similarErrors from "../../drizzle/0009_similar_errors.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   { name: "0006_cubes", sql: cubes },
   { name: "0007_text_marks", sql: textMarks },
   { name: "0008_postings", sql: postings },
+  { name: "0009_similar_errors", sql: similarErrors },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

@@ -235,8 +235,9 @@ export function defineTool(spec: ToolSpec): Tool {
           : `unknown argument '${key}' was ignored`,
       );
     const bound = chosen.bind(args);
+    // The gate comes before other complaints: whoever is told to mend an argument would send the secret a second time.
+    if (!("issues" in bound && bound.issues.some((issue) => issue.path[0] === "allow_secret"))) refuseSecrets(args, chosen.secretGate);
     if ("issues" in bound) throw issueError(spec.name, bound.issues, args, inputSchema);
-    refuseSecrets(args, chosen.secretGate);
     return "forward" in bound ? { kind: "forward", to: bound.forward } : { kind: "run", lenient: chosen.lenient, warnings, run: bound.run };
   };
 

@@ -28,6 +28,14 @@ export const filledText = (most: number, describe: string) =>
     .refine((value) => charCount(value) <= most, { message: "length" })
     .meta({ description: describe, minLength: 1, maxLength: most });
 
+/** Text of any length that holds more than white space; whoever takes it says how much is kept. */
+export const longText = (describe: string) =>
+  z
+    .string()
+    .refine(isStorable, { message: unstorable })
+    .refine((value) => value.trim() !== "", { message: "text that is not blank" })
+    .meta({ description: describe, minLength: 1 });
+
 export const entityName = (describe: string) => filledText(NAME_CHARS, describe);
 export const uuid = (describe: string) => z.string().refine(isUuid, { message: "a UUID" }).meta({ description: describe, format: "uuid" });
 export const choice = <const T extends readonly [string, ...string[]]>(values: T, describe: string) => z.enum(values).describe(describe);

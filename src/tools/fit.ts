@@ -95,3 +95,12 @@ function cutRow<T extends Row>(row: T, field: (keyof T & string) | undefined, bu
   }
   return cut;
 }
+
+/** One text under its key, cut where the rest of the answer leaves no room for it. */
+export async function fitText(key: string, text: string, rest: Row = {}): Promise<Row> {
+  const { rows } = await fitRows({ rows: [{ [key]: text }], total: 1, offset: 0, budget: await tokensLeft(rest), long: key });
+  const [shown] = rows;
+  return shown?.content_truncated === true
+    ? { [key]: shown[key], [`${key}_chars`]: shown.content_chars, [`${key}_truncated`]: true }
+    : { [key]: text };
+}

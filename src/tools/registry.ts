@@ -4,10 +4,26 @@ import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
 import observations from "./observations.ts";
+import pastErrors from "./past-errors.ts";
 import projects from "./projects.ts";
 import relations from "./relations.ts";
+import reportError from "./report-error.ts";
+import resolveError from "./resolve-error.ts";
 import search from "./search.ts";
 import sessions from "./sessions.ts";
 import whoami from "./whoami.ts";
 
-export const tools: readonly Tool[] = [entities, observations, relations, search, sessions, projects, whoami, discover, callTool];
+export const tools: readonly Tool[] = [
+  entities,
+  observations,
+  relations,
+  search,
+  reportError,
+  resolveError,
+  pastErrors,
+  sessions,
+  projects,
+  whoami,
+  discover,
+  callTool,
+];

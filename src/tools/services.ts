@@ -1,6 +1,7 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
+import type { Errors } from "../services/errors.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { Projects } from "../services/projects.ts";
 import type { Relations } from "../services/relations/relations.ts";
@@ -17,6 +18,7 @@ export interface Services {
   readonly episodes: Episodes;
   readonly relations: Relations;
   readonly search: Search;
+  readonly errors: Errors;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };
   readonly sessions: Sessions;

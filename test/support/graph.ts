@@ -1,5 +1,6 @@
 /** The graph services over a test database, called through their tools as a client calls them. */
 import { composeGraph, type GraphParts } from "../../src/app/graph.ts";
+import { composeRecords } from "../../src/app/records.ts";
 import type { CallContext, Scope } from "../../src/kernel/context.ts";
 import { noDeadline } from "../../src/kernel/deadline.ts";
 import { MemoryError } from "../../src/kernel/errors.ts";
@@ -15,17 +16,18 @@ export type Reply = Record<string, unknown>;
 
 export function graphOver(db: Database, given: Partial<GraphParts> = {}) {
   const embedder = testEmbedder("missing");
+  const reminders = createReminders({ db });
   const graph = composeGraph({
     db,
     embedder,
-    reminders: createReminders({ db }),
+    reminders,
     log: silentLogger,
     bitemporal: true,
     quarantineInference: false,
     chunking: { thresholdChars: 1_800, sizeChars: 1_400 },
     ...given,
   });
-  const services = { ...graph, catalogue: () => tools } as unknown as Services;
+  const services = { ...graph, ...composeRecords({ db, reminders }), catalogue: () => tools } as unknown as Services;
 
   const context = (scope: Scope, more: Partial<CallContext> = {}): CallContext => ({
     id: newId(),

@@ -1,7 +1,7 @@
 /** Prospective memory: reminders that fire on a condition. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import type { Scope } from "../../kernel/context.ts";
+import { projectOf, type Scope } from "../../kernel/context.ts";
 import { query, textArray, uuid } from "../codecs.ts";
 
 const Fired = z.object({
@@ -16,27 +16,47 @@ export type FiredReminder = z.output<typeof Fired>;
 
 /** Names closer than this are taken for the one a reminder was set on (`tools-cognition.md` §13). */
 const SAME_SUBJECT_SIMILARITY = 0.5;
+/** A pattern of at least so many characters whose words stand together in a text is what the text is about; shorter ones are in every text. */
+const CONTAINED_CHARS = 4;
+const CONTAINED_SIMILARITY = 0.9;
 
-const projectOfScope = (scope: Scope) => (scope.kind === "project" ? scope.id : null);
-
-/** One conditional update fires and returns: a note for one reader is never delivered twice. */
+/** One conditional update fires and returns, oldest first: a note for one reader is never delivered twice. */
 const fire = (due: ReturnType<typeof sql>) => sql`
-  update brain_triggers as t
-  set fire_count = t.fire_count + 1,
-      active = not (t.max_fires > 0 and t.fire_count + 1 >= t.max_fires)
-  from (${due}) as due
-  where t.id = due.id
-  returning t.id as "triggerId", t.entity_pattern as "entityPattern", t.message, t.from_agent as "fromAgent",
-            t.fire_count as "fireCount", not t.active as deactivated`;
+  with fired as (
+    update brain_triggers as t
+    set fire_count = t.fire_count + 1,
+        active = not (t.max_fires > 0 and t.fire_count + 1 >= t.max_fires)
+    from (${due}) as due
+    where t.id = due.id
+    returning t.id, t.entity_pattern, t.message, t.from_agent, t.fire_count, not t.active as deactivated, t.created_at
+  )
+  select f.id as "triggerId", f.entity_pattern as "entityPattern", f.message, f.from_agent as "fromAgent", f.fire_count as "fireCount", f.deactivated
+  from fired as f
+  order by f.created_at, f.id`;
 
-/** Fires what waits for a subject by name or near name: `on_access` with an entity's name, `on_error_match` with an error's type. */
-export const fireForSubject = query(Fired, (q: { condition: "on_access" | "on_error_match"; subject: string; scope: Scope }) =>
+interface Subject {
+  readonly condition: "on_access" | "on_error_match";
+  readonly subject: string;
+  /** A longer text about the subject: the pattern may stand anywhere in it. */
+  readonly text?: string | undefined;
+  readonly scope: Scope;
+}
+
+const hasSubject = (q: Subject) => {
+  const about = (text: string) =>
+    sql`t.entity_pattern = ${text}::text or similarity(t.entity_pattern, ${text}::text) > ${SAME_SUBJECT_SIMILARITY}::float8`;
+  if (q.text === undefined) return sql`(${about(q.subject)})`;
+  return sql`(${about(q.subject)} or ${about(q.text)} or (char_length(t.entity_pattern) >= ${CONTAINED_CHARS}::int
+    and strict_word_similarity(t.entity_pattern, ${q.text}::text) >= ${CONTAINED_SIMILARITY}::float8))`;
+};
+
+/** Fires what waits for a subject by name or near name: `on_access` with an entity's name, `on_error_match` with an error's type and message. */
+export const fireForSubject = query(Fired, (q: Subject) =>
   fire(sql`
-  select id from brain_triggers
-  where active and condition_type = ${q.condition}::text and (expires_at is null or expires_at > now())
-    and (entity_pattern = ${q.subject}::text or similarity(entity_pattern, ${q.subject}::text) > ${SAME_SUBJECT_SIMILARITY}::float8)
-    and (${projectOfScope(q.scope)}::uuid is null or project_id is null or project_id = ${projectOfScope(q.scope)}::uuid)
-  order by created_at, id
+  select t.id from brain_triggers as t
+  where t.active and t.condition_type = ${q.condition}::text and (t.expires_at is null or t.expires_at > now()) and ${hasSubject(q)}
+    and (${projectOf(q.scope)}::uuid is null or t.project_id is null or t.project_id = ${projectOf(q.scope)}::uuid)
+  order by t.created_at, t.id
   limit 10
   for update skip locked`),
 );
