@@ -55,11 +55,11 @@ function isHostAllowed(host: string, rules: DoorRules): boolean {
   return (rules.host === "0.0.0.0" || rules.host === "::") && rules.ownAddresses().includes(bare);
 }
 
-/** Scheme, host and port alike; `null` (a sandboxed frame, a file) is no origin. */
+/** Scheme, host and port alike; `null` (a sandboxed frame, a file) is no address and never alike. */
 function isSameOrigin(origin: string, own: string): boolean {
   try {
     const [theirs, ours] = [new URL(origin), new URL(own)];
-    return origin !== "null" && theirs.protocol === ours.protocol && theirs.host === ours.host;
+    return theirs.protocol === ours.protocol && theirs.host === ours.host;
   } catch {
     return false;
   }

@@ -2,6 +2,7 @@
 import { causeChain, present } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Connection, McpServer, OutgoingMessage, PeerInfo } from "../mcp/connection.ts";
+import { readEnvelope } from "../mcp/protocol.ts";
 import { type Bye, encodeFrame, type Hello, isFrame, type Question, readClientFrame, type Welcome } from "../transports/frames.ts";
 import { type Line, readLine } from "../transports/lines.ts";
 import { type ChannelHandlers, type LineChannel, listenLocal } from "../transports/socket.ts";
@@ -176,7 +177,11 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
   return {
     handlers: {
       onLine(line) {
-        if (!listening) return;
+        if (!listening) {
+          // On the way out calls still run, and some wait for their client's answer.
+          if (isResponse(line)) track(take(line));
+          return;
+        }
         if (line.kind === "text" && isFrame(line.text)) hearFrame(line.text);
         else if (hello === undefined) channel.abort();
         else {
@@ -204,6 +209,11 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
     },
     close,
   };
+}
+
+function isResponse(line: Line): boolean {
+  const incoming = readLine(line);
+  return incoming.kind === "message" && readEnvelope(incoming.message).kind === "response";
 }
 
 /** A bridge is local and of this user: full scope, and its own connection id keeps two windows with one label apart. */

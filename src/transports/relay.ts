@@ -252,9 +252,11 @@ export function createRelay(options: RelayOptions): Relay {
     if (method === "notifications/cancelled") for (const request of cancelledBy(params)) settle(request);
   };
   const response = (text: string) => {
-    const answered = servers.answerFor(link, text);
-    if (answered !== undefined && link !== undefined) deliver(link, answered);
-    else log.debug("the client answered what nobody asked any more");
+    const answered = servers.answerFor(text);
+    if (answered === undefined) return log.debug("the client answered what nobody asked any more");
+    // A daemon on its way out has counted its messages already, and still waits for this one.
+    if (answered.link === link) deliver(answered.link, answered.text);
+    else answered.link.send(answered.text);
   };
 
   return {

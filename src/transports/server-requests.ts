@@ -8,8 +8,8 @@ import type { DaemonLink } from "./daemon-link.ts";
 export interface ServerRequests {
   /** Passes a request on, under another id where this one was used before. */
   forward(of: DaemonLink, id: RequestId, text: string): void;
-  /** The client's answer as the daemon of `link` wants it; undefined where nobody waits for it any more. */
-  answerFor(link: DaemonLink | undefined, text: string): string | undefined;
+  /** The daemon that asked, also one that is on its way out, and the client's answer as that one wants it; undefined where nobody waits any more. */
+  answerFor(text: string): { readonly link: DaemonLink; readonly text: string } | undefined;
   /** That daemon is gone. @param tell cancel the requests at the client */
   forget(of: DaemonLink, tell: boolean): void;
 }
@@ -34,13 +34,13 @@ export function createServerRequests(toClient: (line: string) => void): ServerRe
       open.set(seen, { link: of, id });
       toClient(seen === id ? text : withId(text, seen));
     },
-    answerFor(link, text) {
+    answerFor(text) {
       const envelope = readEnvelope(JSON.parse(text));
       if (envelope.kind !== "response") return undefined;
       const asked = open.get(envelope.id);
       open.delete(envelope.id);
-      if (asked === undefined || asked.link !== link) return undefined;
-      return asked.id === envelope.id ? text : withId(text, asked.id);
+      if (asked === undefined) return undefined;
+      return { link: asked.link, text: asked.id === envelope.id ? text : withId(text, asked.id) };
     },
     forget(of, tell) {
       for (const [seen, { link }] of open) {

@@ -252,6 +252,22 @@ describe("a daemon that goes", () => {
     expect(mcp.handled).toEqual(["hold", "echo"]);
   });
 
+  test("hears the answers that its running calls wait for, and no further call", async () => {
+    const mcp = createSmallServer();
+    const { server } = start(mcp);
+    const it = await link();
+    call(it.link, 1, "sample");
+    await it.until(1);
+    server.dismiss("handover");
+    while (it.byes.length === 0) await Bun.sleep(1);
+    call(it.link, 2, "echo");
+    it.link.send('{"jsonrpc":"2.0","id":"srv_1","result":"yes"}');
+    await it.until(2);
+    expect(it.answers()[1]).toMatchObject({ id: 1, result: { content: [{ text: '"yes"' }] } });
+    expect(mcp.handled).toEqual(["sample"]);
+    expect(it.byes).toMatchObject([{ accepted: 1 }]);
+  });
+
   test("does not wait for ever for a call", async () => {
     const mcp = createSmallServer();
     const { server } = start(mcp);

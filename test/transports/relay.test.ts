@@ -314,6 +314,25 @@ describe("a daemon that says goodbye", () => {
     ]);
   });
 
+  test("the answer it still waits for goes to it, and not to its successor", async () => {
+    const it = start();
+    it.type(initialize);
+    const first = await it.connect(1);
+    first.say({ jsonrpc: "2.0", id: 0, result: {} });
+    first.say({ jsonrpc: "2.0", id: "srv_1", method: "sampling/createMessage", params: {} });
+    first.bye({ reason: "handover", accepted: 1 });
+    it.call(1);
+    const second = await it.connect(2);
+    const before = second.got().length;
+    it.type({ jsonrpc: "2.0", id: "srv_1", result: "yes" });
+    expect(first.got().at(-1)).toEqual({ jsonrpc: "2.0", id: "srv_1", result: "yes" });
+    expect(second.got()).toHaveLength(before);
+    first.say({ jsonrpc: "2.0", id: "srv_2", method: "sampling/createMessage", params: {} });
+    first.close({ reason: "handover", text: undefined, accepted: 1 });
+    it.type({ jsonrpc: "2.0", id: "srv_2", result: "late" });
+    expect(second.got()).toHaveLength(before);
+  });
+
   test("replayed messages count, so that the number it names means the same to both", async () => {
     const it = start();
     it.type(initialize);
