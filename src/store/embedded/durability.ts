@@ -21,11 +21,18 @@ interface Stream {
 interface StreamOps {
   fsync?: (stream: Stream) => number;
   write: (stream: Stream, ...rest: readonly unknown[]) => number;
+  /** Sizes and modes by open file: `ftruncate`. */
+  setattr: (stream: Stream, ...rest: readonly unknown[]) => void;
+}
+
+interface NodeOps {
+  /** Sizes, modes and times by name. */
+  setattr: (node: unknown, change: { readonly size?: number }) => void;
 }
 
 /** The part of the Emscripten module that the hook needs; the types of PGlite leave it open. */
 export interface HookedModule {
-  readonly NODEFS: { readonly stream_ops: StreamOps };
+  readonly NODEFS: { readonly stream_ops: StreamOps; readonly node_ops: NodeOps };
 }
 
 /** Where PGlite mounts the data directory. */
@@ -38,6 +45,12 @@ const EIO = 29;
 export interface WalSync {
   /** Puts the hook in; call before the engine opens a file. */
   install(module: HookedModule): void;
+  /**
+   * Says that every file of the directory is on disk and the engine is about to start: until {@link WalSync.started} a sync of a file that
+   * the engine has not touched since is answered without asking the disk again. Recovery asks for each of a thousand files, twice.
+   */
+  starting(): void;
+  started(): void;
   /** Grows with each sync of the log that the engine asked for: a transaction that leaves it as it was has written nothing. */
   readonly asked: number;
   /** Resolves when all that the engine asked for up to `mark` (a value of {@link WalSync.asked}) is on disk. */
@@ -61,6 +74,8 @@ export function createWalSync(root: string): WalSync {
   let done = 0;
   let broken: unknown;
   let volume = 0;
+  /** While the engine starts: the files it has changed. Undefined = every sync reaches the disk. */
+  let touched: Set<string> | undefined;
 
   /**
    * Opens a segment for syncing. Undefined where it is gone: the engine renames one that a checkpoint made needless, and asks for a sync
@@ -143,7 +158,19 @@ export function createWalSync(root: string): WalSync {
         if (name !== undefined && !isLog && done < asked) syncNow();
         const written = write(stream, ...rest);
         if (isLog) volume += written;
+        if (name !== undefined) touched?.add(name);
         return written;
+      };
+      const setattr = ops.setattr;
+      ops.setattr = (stream, ...rest) => {
+        touched?.add(nameOf(stream) ?? "");
+        setattr(stream, ...rest);
+      };
+      const nodes = module.NODEFS.node_ops;
+      const setattrByName = nodes.setattr;
+      nodes.setattr = (node, change) => {
+        if (change.size !== undefined) touched = undefined; // which file is not known: from here on every sync counts
+        setattrByName(node, change);
       };
       ops.fsync = (stream) => {
         try {
@@ -151,14 +178,22 @@ export function createWalSync(root: string): WalSync {
           if (SEGMENT.test(name)) {
             dirty.add(name);
             asked++;
-          } else if (stream.nfd !== undefined) fs.fsyncSync(stream.nfd);
-          else syncDirectory(path.join(root, name));
+          } else if (stream.nfd !== undefined) {
+            if (touched === undefined || touched.has(name)) fs.fsyncSync(stream.nfd);
+          } else syncDirectory(path.join(root, name));
           return 0;
         } catch (error) {
           broken ??= error;
           return EIO;
         }
       };
+    },
+
+    starting() {
+      touched = new Set();
+    },
+    started() {
+      touched = undefined;
     },
 
     get asked() {

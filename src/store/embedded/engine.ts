@@ -5,6 +5,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import { unavailable } from "../../kernel/errors.ts";
 import { type EngineAssets, extension, initdbOf } from "./assets.ts";
+import { syncTree, wasShutDown } from "./directory.ts";
 import { createWalSync, type HookedModule, type WalSync } from "./durability.ts";
 
 /**
@@ -70,6 +71,10 @@ export async function startEngine(directory: string, assets: EngineAssets, optio
     );
   }
   const sync = createWalSync(path.resolve(directory));
+  if (holdsDatabase(directory) && !(await wasShutDown(directory))) {
+    await syncTree(directory);
+    sync.starting();
+  }
   const pglite = new PGlite({
     fs: new SyncedFS(directory, sync),
     pgliteWasmModule: assets.engine,
@@ -84,6 +89,7 @@ export async function startEngine(directory: string, assets: EngineAssets, optio
   });
   try {
     await pglite.waitReady;
+    sync.started();
   } catch (error) {
     throw unavailable(
       "The embedded database could not be opened. Nothing was changed in its directory. Another process may own it, or its files are damaged: stop other processes, else restore a backup.",

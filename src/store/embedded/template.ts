@@ -4,35 +4,13 @@
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { unavailable } from "../../kernel/errors.ts";
 import type { Connection } from "../connection.ts";
+import { eachOf, syncDirectory, writeSynced } from "./directory.ts";
 import { holdsDatabase } from "./engine.ts";
 import { packTar, readTar, type TarEntry } from "./tar.ts";
-
-/** Files written and synced side by side; more gains nothing, the disk is the limit. */
-const WRITERS = 16;
-
-async function syncDirectory(directory: string): Promise<void> {
-  if (process.platform === "win32") return; // no directory sync there
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function writeSynced(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, "wx", 0o600);
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 /**
  * Makes `directory` from the archive (read only then) unless it holds a database already. All or nothing: the files are written and synced beside it, then
@@ -54,11 +32,8 @@ export async function unpackTemplate(archive: () => Promise<Uint8Array>, directo
     await mkdir(making, { mode: 0o700 });
     const folders = entries.filter((entry) => entry.name.endsWith("/"));
     for (const folder of folders) await mkdir(path.join(making, folder.name), { recursive: true, mode: 0o700 });
-    const files = entries.filter((entry) => !entry.name.endsWith("/")).values();
-    const writer = async () => {
-      for (const entry of files) await writeSynced(path.join(making, entry.name), entry.bytes);
-    };
-    await Promise.all(Array.from({ length: WRITERS }, writer));
+    const files = entries.filter((entry) => !entry.name.endsWith("/"));
+    await eachOf(files, (entry) => writeSynced(path.join(making, entry.name), entry.bytes));
     for (const folder of folders) await syncDirectory(path.join(making, folder.name));
     await syncDirectory(making);
     await rename(making, directory);

@@ -11,6 +11,7 @@ const NEXT = "pg_wal/000000010000000000000002";
 let root = "";
 let sync: WalSync;
 let ops: HookedModule["NODEFS"]["stream_ops"];
+let nodeOps: HookedModule["NODEFS"]["node_ops"];
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(os.tmpdir(), "memory-industry-test-"));
@@ -18,8 +19,9 @@ beforeEach(async () => {
   fs.mkdirSync(path.join(root, "base"));
   for (const file of [SEGMENT, NEXT, "base/1"]) fs.writeFileSync(path.join(root, file), "x");
   sync = createWalSync(root);
-  ops = { write: () => 8 };
-  sync.install({ NODEFS: { stream_ops: ops } });
+  ops = { write: () => 8, setattr: () => {} };
+  nodeOps = { setattr: () => {} };
+  sync.install({ NODEFS: { stream_ops: ops, node_ops: nodeOps } });
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
@@ -94,6 +96,27 @@ test("files and directories are synced when the engine asks", async () => {
   expect((await counting(() => void fsync("base/1", descriptor))).fsyncSync).toBe(1);
   fs.closeSync(descriptor);
   expect((await counting(() => void fsync("pg_wal"))).fsyncSync).toBe(process.platform === "win32" ? 0 : 1);
+});
+
+test("while the engine starts, only what it has changed is synced again", async () => {
+  const descriptor = fs.openSync(path.join(root, "base/1"), "r+");
+  const synced = async () => (await counting(() => void fsync("base/1", descriptor))).fsyncSync;
+  sync.starting();
+  expect(await synced()).toBe(0);
+  write("base/1");
+  expect(await synced()).toBe(1);
+  sync.starting();
+  ops.setattr(stream("base/1"));
+  expect(await synced()).toBe(1);
+  sync.starting();
+  nodeOps.setattr({}, {});
+  expect(await synced()).toBe(0);
+  nodeOps.setattr({}, { size: 0 });
+  expect(await synced()).toBe(1);
+  sync.starting();
+  sync.started();
+  expect(await synced()).toBe(1);
+  fs.closeSync(descriptor);
 });
 
 test("the volume of the log is counted until it is forgotten", () => {
