@@ -3,8 +3,9 @@ import { parseInstant } from "../domain/timestamps.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { invalid } from "../kernel/errors.ts";
 import { type Ablation, searchScopes } from "../services/search/request.ts";
-import { type Answer, action, defineTool } from "./define.ts";
+import { type Answer, type Arguments, action, defineTool } from "./define.ts";
 import { CONTENT_CHARS, choice, clamped, filledText, flag, instant, int } from "./fields.ts";
+import { issueError, jsonSchema } from "./schema.ts";
 import { shapeHybrid } from "./search-shape.ts";
 import type { Services } from "./services.ts";
 
@@ -87,6 +88,16 @@ export async function answerHybrid(
   );
   return shapeHybrid(a.query, answer, a.tags, { format: a.format, maxTokens: a.max_tokens, compactChars: presentation.compactChars });
 }
+
+/** `cuba_faro` with public arguments, as the dispatcher would run it; what `eval` measures. @throws MemoryError `invalid`. */
+export const faroAsAsked =
+  (services: Pick<Services, "search" | "presentation">) =>
+  async (ctx: CallContext, args: Arguments, ablation: Ablation): Promise<Answer> => {
+    const { mode: _mode, ...rest } = args;
+    const checked = hybridInput.safeParse(rest);
+    if (!checked.success) throw issueError("cuba_faro", checked.error.issues, rest, jsonSchema(hybridInput));
+    return answerHybrid(ctx, checked.data, services, ablation);
+  };
 
 export default defineTool({
   name: "cuba_faro",

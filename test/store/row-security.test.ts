@@ -4,8 +4,15 @@ import { newId } from "../../src/kernel/ids.ts";
 import { eachEngine, inProject, type TestEngine, testScope } from "../support/engines.ts";
 import { entity, observation, project, row, rows, stateOf } from "../support/statements.ts";
 
-/** Tables whose rows are seen through another row; every other one with row security is seen by its `project_id`. */
-const THROUGH_ANOTHER = ["brain_artifact_versions", "brain_entity_aliases", "brain_judgments", "brain_sync_conflicts"];
+/** Tables whose rows are seen through another row or by a `project_key`; every other one with row security is seen by its `project_id`. */
+const THROUGH_ANOTHER = [
+  "brain_artifact_versions",
+  "brain_entity_aliases",
+  "brain_judgments",
+  "brain_posting_totals",
+  "brain_postings",
+  "brain_sync_conflicts",
+];
 
 const catalogue = sql`
   select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as forced,

@@ -10,7 +10,7 @@ import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createSearch } from "../../src/services/search/search.ts";
-import { textArray, vectorParam } from "../../src/store/codecs.ts";
+import { textArray, uuidArray, vectorParam } from "../../src/store/codecs.ts";
 import type { Database } from "../../src/store/port.ts";
 import type { Answer } from "../../src/tools/define.ts";
 import search from "../../src/tools/search.ts";
@@ -137,6 +137,24 @@ export async function seedObservation(db: Database, seed: Seed): Promise<string>
           ${chunk.vector === undefined ? null : LABEL}::text)`);
   });
   return id;
+}
+
+/** Stores many short observations under one entity in one statement. @returns their ids, in order. */
+export async function seedMany(
+  db: Database,
+  contents: readonly string[],
+  entity = "notes",
+  project: string | null = null,
+): Promise<string[]> {
+  await seedEntity(db, { name: entity, project });
+  const ids = contents.map(() => newId());
+  await db.write(everything, async (tx) => {
+    await tx.run(sql`
+      insert into brain_observations (id, entity_id, content, lexical, project_id)
+      select n.id, ${entityIdOf(entity, project)}, n.content, n.lexical, ${project}::uuid
+      from unnest(${uuidArray(ids)}, ${textArray(contents)}, ${textArray(contents.map(lexicalText))}) as n(id, content, lexical)`);
+  });
+  return ids;
 }
 
 /** Stores an episode. @returns its id. */

@@ -8,6 +8,7 @@ import {
   rowsOf,
   seedEpisode,
   seedError,
+  seedMany,
   seedObservation,
   seedProject,
   vectorOf,
@@ -23,7 +24,7 @@ eachEngine("cuba_faro without a model", (engine) => {
 
   test("finds a Chinese, a Spanish and an English memory among 200 others, accents typed or not, and says what was not searched", async () => {
     const { db } = engine;
-    for (const content of fillers) await seedObservation(db, { entity: "builds", content });
+    await seedMany(db, fillers, "builds");
     const zh = await seedObservation(db, { entity: "部署", content: "生产数据库每晚两点自动备份到新加坡机房。" });
     const es = await seedObservation(db, {
       entity: "facturación",
@@ -115,7 +116,7 @@ eachEngine("cuba_faro without a model", (engine) => {
 
   test("answers the same bytes ten times, and after a restart of the service", async () => {
     const { db } = engine;
-    for (const content of fillers.slice(0, 60)) await seedObservation(db, { entity: "builds", content });
+    await seedMany(db, fillers.slice(0, 60), "builds");
     const answers = new Set<string>();
     for (let round = 0; round < 10; round++)
       answers.add(JSON.stringify(await faroOver(db).ask({ query: "nightly build component retries", limit: 20 })));
