@@ -81,7 +81,7 @@ export async function loadCorpus(
 ): Promise<LoadedCorpus> {
   const memories = readCorpus(text);
   const projectId = projectOf(ctx.scope);
-  if ((await db.read(ctx, (tx) => tx.first(anyRow({ scope: ctx.scope })))) !== undefined)
+  if ((await db.read(ctx, (tx) => tx.first(anyRow({ projectId })))) !== undefined)
     throw conflict(
       "This memory holds rows already, and a corpus needs an empty one: its figures would be about both. Nothing was loaded. Take a new project or a new data directory.",
     );

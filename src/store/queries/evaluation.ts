@@ -1,9 +1,8 @@
 /** What a measurement asks of the memory, and how an empty one is filled with a corpus. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import type { Scope } from "../../kernel/context.ts";
 import { floatArray, int8, json, query, textArray, timestampArray, uuid, uuidArray } from "../codecs.ts";
-import { ofScope } from "./predicates.ts";
+import { sameProject } from "./predicates.ts";
 
 /** Which of these ids are rows of any kind that search answers with. */
 export const existingIds = query(
@@ -35,11 +34,11 @@ export const servedRows = query(
 /** A row of the scope, whatever it is; the memory is empty where there is none. */
 export const anyRow = query(
   z.object({ found: z.literal(1) }),
-  (q: { scope: Scope }) => sql`
-  (select 1 as found from brain_observations as o where ${ofScope("o", q.scope)} limit 1)
-  union all (select 1 from brain_entities as e where ${ofScope("e", q.scope)} limit 1)
-  union all (select 1 from brain_episodes as e where ${ofScope("e", q.scope)} limit 1)
-  union all (select 1 from brain_errors as e where ${ofScope("e", q.scope)} limit 1)
+  (q: { projectId: string | null }) => sql`
+  (select 1 as found from brain_observations as o where ${sameProject("o", q.projectId)} limit 1)
+  union all (select 1 from brain_entities as e where ${sameProject("e", q.projectId)} limit 1)
+  union all (select 1 from brain_episodes as e where ${sameProject("e", q.projectId)} limit 1)
+  union all (select 1 from brain_errors as e where ${sameProject("e", q.projectId)} limit 1)
   limit 1`,
 );
 
