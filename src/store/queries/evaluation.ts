@@ -2,7 +2,6 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { floatArray, int8, json, query, textArray, timestampArray, uuid, uuidArray } from "../codecs.ts";
-import { sameProject } from "./predicates.ts";
 
 /** Which of these ids are rows of any kind that search answers with. */
 export const existingIds = query(
@@ -35,10 +34,10 @@ export const servedRows = query(
 export const anyRow = query(
   z.object({ found: z.literal(1) }),
   (q: { projectId: string | null }) => sql`
-  (select 1 as found from brain_observations as o where ${sameProject("o", q.projectId)} limit 1)
-  union all (select 1 from brain_entities as e where ${sameProject("e", q.projectId)} limit 1)
-  union all (select 1 from brain_episodes as e where ${sameProject("e", q.projectId)} limit 1)
-  union all (select 1 from brain_errors as e where ${sameProject("e", q.projectId)} limit 1)
+  (select 1 as found from brain_observations as o where o.project_id is not distinct from ${q.projectId}::uuid limit 1)
+  union all (select 1 from brain_entities as e where e.project_id is not distinct from ${q.projectId}::uuid limit 1)
+  union all (select 1 from brain_episodes as e where e.project_id is not distinct from ${q.projectId}::uuid limit 1)
+  union all (select 1 from brain_errors as e where e.project_id is not distinct from ${q.projectId}::uuid limit 1)
   limit 1`,
 );
 
