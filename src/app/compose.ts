@@ -112,7 +112,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
-  const search = createSearch({ db, embedder, fusion: settings.FUSION.value, entityLeg: true });
+  const search = createSearch({ db, embedder, fusion: settings.FUSION.value, entityLeg: settings.ENTITY_FACTOID.value });
   const services: Services = {
     telemetry,
     entities: graph.entities,
@@ -142,6 +142,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
       database: { db },
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
+      evaluation: { db, services, chunks: graph.chunks, queue: graph.queue, embedder, fusion: settings.FUSION.value },
     }),
   });
   // Texts that were stored while no model was there, or whose vectors a shutdown cut short.

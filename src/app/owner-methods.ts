@@ -10,18 +10,21 @@ import { createUndo, type Undo } from "../services/undo.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import { type OwnerParts, ownerFacts } from "./diagnosis.ts";
+import { type EvaluationMethodParts, evaluationMethods } from "./evaluation-methods.ts";
 
 export interface OwnerMethodParts extends OwnerParts {
+  readonly evaluation: EvaluationMethodParts;
   readonly reembed: Reembed;
   /** Wakes the queue that computes vectors. */
   readonly requestEmbedding: () => void;
 }
 
 export function ownerMethods(parts: OwnerMethodParts): ReadonlyMap<string, OwnerMethod> {
-  const { database, reembed, requestEmbedding } = parts;
+  const { database, evaluation, reembed, requestEmbedding } = parts;
   const undo = "db" in database ? undoMethods(createUndo({ db: database.db, requestEmbedding })) : [];
   return new Map<string, OwnerMethod>([
     ...undo,
+    ...evaluationMethods(evaluation),
     [
       "owner/reembed",
       // A person waits for it and may stop it; a tool call's time limit would cut it off.

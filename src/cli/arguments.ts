@@ -168,7 +168,8 @@ export function readArguments<A extends Args>(args: A, raw: readonly string[], h
     const name = typedName(key);
     switch (arg.form) {
       case "flag":
-        values[key] = parsed[name] === true;
+        // citty reads `--no-x` as "x is off", also where the flag is called no-x.
+        values[key] = name.startsWith("no-") ? parsed[name.slice("no-".length)] === false : parsed[name] === true;
         break;
       case "option": {
         const typed: unknown = parsed[name];

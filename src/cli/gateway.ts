@@ -19,6 +19,7 @@ export type OwnerMethod =
   | "owner/migrations"
   | "owner/reembed"
   | "owner/evaluate"
+  | "owner/coverage"
   | "owner/load";
 
 export interface Gateway extends AsyncDisposable {

@@ -2,6 +2,7 @@
 import type { Command } from "./command.ts";
 import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
+import evaluate from "./commands/eval.ts";
 import migrate from "./commands/migrate.ts";
 import models from "./commands/models.ts";
 import reembed from "./commands/reembed.ts";
@@ -11,4 +12,4 @@ import serve from "./commands/serve.ts";
 import setup from "./commands/setup.ts";
 import start from "./commands/start.ts";
 
-export const commands: readonly Command[] = [serve, search, save, deleteMemory, doctor, migrate, models, reembed, setup, start];
+export const commands: readonly Command[] = [serve, search, save, deleteMemory, doctor, migrate, models, reembed, evaluate, setup, start];

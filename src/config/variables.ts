@@ -215,6 +215,13 @@ export const variables = {
     doc: "which tools are listed; all stay callable",
   },
   FUSION: { is: oneOf(["scores", "rrf"]), group: "tools", default: "scores", doc: "how the arms of a search are fused" },
+  ENTITY_FACTOID: {
+    is: onOff,
+    group: "tools",
+    names: ["MEMORY_INDUSTRY_ENTITY_FACTOID"],
+    default: "on",
+    doc: "a further arm for questions about one fact of a named entity",
+  },
   COMPACT_CHARS: { is: integer(1), group: "tools", default: 1_200, doc: "characters of one memory in a compact answer" },
 
   // The process itself

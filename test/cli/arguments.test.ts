@@ -27,6 +27,11 @@ describe("values", () => {
   test("a short option takes the next word", () => {
     expect(read("-n", "7", "api", "x").limit).toBe(7);
   });
+  test("a flag may be called no-something", () => {
+    const noVector = { noVector: flag("without vectors"), vectors: flag("with") } as const;
+    expect(readArguments(noVector, ["--no-vector"])).toEqual({ noVector: true, vectors: false });
+    expect(readArguments(noVector, ["--vectors"])).toEqual({ noVector: false, vectors: true });
+  });
   test("everything behind -- is text", () => {
     expect(read("api", "--", "--limit", "is", "-n").words).toBe("--limit is -n");
   });

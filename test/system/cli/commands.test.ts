@@ -162,3 +162,39 @@ describe("what setup writes works", () => {
     TEST_MS,
   );
 });
+
+describe("eval", () => {
+  test(
+    "fills an empty database under the ids of the corpus, measures, and changes nothing by measuring",
+    async () => {
+      const own = { HOME: join(base, "eval home"), BUN_RUNTIME_TRANSPILER_CACHE_PATH: join(base, "transpiled") };
+      mkdirSync(own.HOME);
+      const id = (n: number) => `0a000000-0000-4000-8000-00000000000${n}`;
+      const corpus = join(base, "corpus.jsonl");
+      const questions = join(base, "questions.jsonl");
+      const facts = ["The gateway listens on port 9090", "Redis is our cache", "El informe se envía los lunes"];
+      writeFileSync(corpus, facts.map((content, n) => JSON.stringify({ id: id(n), entity: `e${n}`, content })).join("\n"));
+      writeFileSync(
+        questions,
+        ["which port does the gateway use", "what is the cache", "cuándo se envía el informe"]
+          .map((query, n) => JSON.stringify({ query, relevant_ids: [id(n)] }))
+          .join("\n"),
+      );
+      const evaluate = (...words: string[]) => run([process.execPath, main, "eval", ...words], own);
+      const first = await evaluate("--load", corpus, "--dataset", questions, "--lexical-only", "--json");
+      expect(first).toMatchObject({ code: 0 });
+      const report = JSON.parse(first.out);
+      expect(report.metrics).toMatchObject({ sample_count: 3, ndcg_at_k: 1, missing_relevant_ids: 0, scored_by_id: true });
+      // The same questions again: had measuring counted accesses, the order could move.
+      expect(JSON.parse((await evaluate("--dataset", questions, "--lexical-only", "--json")).out).metrics.per_query_ndcg).toEqual([
+        1, 1, 1,
+      ]);
+      const again = await evaluate("--load", corpus);
+      expect([again.code, again.out]).toEqual([1, ""]);
+      expect(again.err).toContain("Nothing was loaded");
+      // Without a model and without saying so, nothing is measured.
+      expect((await evaluate("--dataset", questions)).err).toContain("--lexical-only");
+    },
+    TEST_MS,
+  );
+});

@@ -1,0 +1,120 @@
+/** What `eval` asks of the owner of the memories: measure, count coverage, fill an empty database. */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { Embedder } from "../inference/port.ts";
+import type { CallContext } from "../kernel/context.ts";
+import { noDeadline } from "../kernel/deadline.ts";
+import { invalid, notFound, unavailable } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import { VERSION } from "../kernel/version.ts";
+import type { OwnerMethod } from "../mcp/server.ts";
+import type { Chunks } from "../services/chunks.ts";
+import type { EmbeddingQueue } from "../services/embedding/queue.ts";
+import { loadCorpus } from "../services/evaluation/corpus.ts";
+import { builtInQuestions, type Dataset, readDataset } from "../services/evaluation/dataset.ts";
+import { createEvaluation, DEFAULT_SETTINGS } from "../services/evaluation/evaluation.ts";
+import { reportJson, reportText } from "../services/evaluation/report.ts";
+import type { Database } from "../store/port.ts";
+import { faroAsAsked } from "../tools/search.ts";
+import type { Services } from "../tools/services.ts";
+
+export interface EvaluationMethodParts {
+  readonly db: Database;
+  readonly services: Pick<Services, "search" | "presentation">;
+  readonly chunks: Chunks;
+  readonly queue: Pick<EmbeddingQueue, "poke" | "drain">;
+  readonly embedder: Embedder;
+  /** How the arms are fused (`CUBA_FUSION`), for the report. */
+  readonly fusion: string;
+}
+
+/** Vectors of a corpus are waited for: what is measured without them is another search. An hour is 20,000 texts on a slow machine. */
+const VECTORS_LIMIT_MS = 3_600_000;
+
+const settingsSchema = z
+  .object({
+    k: z.number().int(),
+    format: z.enum(["verbose", "compact"]),
+    maxTokens: z.number().int().positive(),
+    associative: z.boolean(),
+    abstain: z.boolean(),
+    rerank: z.boolean(),
+    bm25: z.boolean(),
+    text: z.boolean(),
+    vector: z.boolean(),
+    coverDensity: z.boolean(),
+    diversify: z.boolean(),
+    mmrLambda: z.number().min(0).max(1),
+    lexicalOnly: z.boolean(),
+  })
+  .partial();
+
+type Call = Parameters<OwnerMethod>[1];
+
+/** Whoever measures sees every row, as a client without a project does. */
+const contextOf = ({ signal, progress, log }: Call): CallContext => ({
+  id: newId().slice(0, 8),
+  client: "eval",
+  bound: false,
+  principal: { kind: "owner" },
+  scope: { kind: "none" },
+  session: undefined,
+  deadline: noDeadline,
+  signal,
+  sampling: undefined,
+  progress,
+  log,
+});
+
+async function textOf(file: unknown): Promise<string> {
+  if (typeof file !== "string") throw invalid("The name of a file is missing. Nothing was read.");
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") throw notFound("file", file);
+    throw unavailable(`${file} cannot be read. Nothing was done.`, { cause: error });
+  }
+}
+
+const datasetOf = async (file: unknown): Promise<Dataset> =>
+  file === undefined ? { questions: builtInQuestions, dropped: 0 } : readDataset(await textOf(file));
+
+export function evaluationMethods({ db, services, chunks, queue, embedder, fusion }: EvaluationMethodParts): [string, OwnerMethod][] {
+  const ask = faroAsAsked(services);
+  /** Made for each run: which model answers is a fact of that moment. */
+  const evaluation = () => {
+    const model = embedder.status().state === "missing" ? "none" : embedder.label;
+    return createEvaluation({
+      db,
+      ask,
+      clock: () => performance.now(),
+      facts: { version: VERSION, commit: undefined, fusion, models: { embedder: model } },
+    });
+  };
+  return [
+    [
+      "owner/evaluate",
+      async ({ dataset, settings }, call) => {
+        const given = settingsSchema.parse(settings ?? {});
+        const questions = await datasetOf(dataset);
+        const report = await evaluation().run(contextOf(call), questions, { ...DEFAULT_SETTINGS, ...given });
+        return { report: reportJson(report), text: reportText(report) };
+      },
+    ],
+    [
+      "owner/coverage",
+      async ({ dataset }, call) => {
+        const { samples, goldEntities, present, coveragePercent } = await evaluation().coverage(contextOf(call), await datasetOf(dataset));
+        return {
+          dataset,
+          samples,
+          gold_entities: goldEntities,
+          present_in_kg: present,
+          coverage_pct: coveragePercent,
+          note: "Recall over the graph cannot exceed the share of entities that exist.",
+        };
+      },
+    ],
+    ["owner/load", async ({ corpus }, call) => loadCorpus({ db, chunks, queue }, contextOf(call), await textOf(corpus), VECTORS_LIMIT_MS)],
+  ];
+}

@@ -1,0 +1,131 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { notFound, unavailable, usage } from "../../kernel/errors.ts";
+import { decimal, integer, oneOf, path } from "../../kernel/kinds.ts";
+import { flag, maybePositional, option, optionOr } from "../arguments.ts";
+import type { CommandContext } from "../command.ts";
+import { command } from "../define.ts";
+
+export default command({
+  name: "eval",
+  summary: "measure how well search answers questions with known answers",
+  needs: "database",
+  writes: "no",
+  args: {
+    before: maybePositional(path, "with --compare: the earlier report"),
+    after: maybePositional(path, "with --compare: the later report"),
+    dataset: option(path, "questions, one JSON object a line; three built-in ones when left out", { hint: "FILE", short: "d" }),
+    k: optionOr(integer(1, 50), 10, "rows looked at", { hint: "N" }),
+    format: optionOr(oneOf(["verbose", "compact"]), "verbose", "form of the answers", { hint: "verbose|compact" }),
+    maxTokens: option(integer(1), "token budget of an answer; without it the score measures ranking alone", { hint: "N" }),
+    associative: flag("follow relations too"),
+    abstain: flag("let search abstain"),
+    rerank: flag("rerank the head of the list"),
+    diversify: flag("diversify the list"),
+    mmrLambda: optionOr(decimal(0, 1), 0.7, "with --diversify: 1 = relevance only", { hint: "SHARE" }),
+    noBm25: flag("leave the BM25 arm out"),
+    noText: flag("leave the text arm out"),
+    noVector: flag("leave the vector arm out"),
+    coverDensity: flag("cover density in place of BM25"),
+    lexicalOnly: flag("a run on words alone is meant; else a limited answer ends the run"),
+    compare: flag("compare two reports of --json, pair by pair"),
+    coverage: option(path, "how many of the entities that a dataset names exist", { hint: "FILE" }),
+    load: option(path, "fill an empty database with a corpus, keeping its ids, before anything is measured", { hint: "FILE" }),
+    json: flag("print the report as JSON"),
+  },
+  details: [
+    "A question is {query, relevant_ids, …}, a memory of a corpus {id, entity, content, …}; --load takes a database that holds nothing yet.\n" +
+      "Measuring changes nothing: no access is counted.",
+  ],
+  run: async (args, context) => {
+    if (args.compare) return await compare(args.before, args.after, args.json, context);
+    if (args.before !== undefined) throw usage(`Unexpected argument '${args.before}'. Two reports go with --compare.`);
+    const { out } = context;
+    if (args.coverage !== undefined) {
+      const road = await context.gateway();
+      out.json(await road.ask("owner/coverage", { dataset: resolve(args.coverage) }));
+      return 0;
+    }
+    if (args.load !== undefined) await load(args.load, context);
+    // Loading alone is a whole job: questions are asked when some are named.
+    if (args.load !== undefined && args.dataset === undefined) return 0;
+    return await measure(args, context);
+  },
+});
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+
+async function load(file: string, { gateway, out }: CommandContext): Promise<void> {
+  const road = await gateway();
+  const { observations, entities, withoutVector } = fieldsOf(await road.ask("owner/load", { corpus: resolve(file) }));
+  out.note(`Loaded ${String(observations)} memories about ${String(entities)} entities; ${String(withoutVector)} wait for a vector.`);
+}
+
+interface Settings {
+  readonly dataset: string | undefined;
+  readonly k: number;
+  readonly format: string;
+  readonly maxTokens: number | undefined;
+  readonly associative: boolean;
+  readonly abstain: boolean;
+  readonly rerank: boolean;
+  readonly diversify: boolean;
+  readonly mmrLambda: number;
+  readonly noBm25: boolean;
+  readonly noText: boolean;
+  readonly noVector: boolean;
+  readonly coverDensity: boolean;
+  readonly lexicalOnly: boolean;
+  readonly json: boolean;
+}
+
+async function measure(args: Settings, { gateway, host, out }: CommandContext): Promise<number> {
+  const { createProgress } = await import("../progress.ts");
+  const progress = createProgress(host.stderr, host.isInteractive, () => performance.now(), "rows");
+  const road = await gateway();
+  const settings = {
+    k: args.k,
+    format: args.format,
+    ...(args.maxTokens === undefined ? {} : { maxTokens: args.maxTokens }),
+    associative: args.associative,
+    abstain: args.abstain,
+    ...(args.rerank ? { rerank: true } : {}),
+    bm25: !args.noBm25,
+    text: !args.noText,
+    vector: !args.noVector,
+    coverDensity: args.coverDensity,
+    diversify: args.diversify,
+    mmrLambda: args.mmrLambda,
+    lexicalOnly: args.lexicalOnly,
+  };
+  const dataset = args.dataset === undefined ? {} : { dataset: resolve(args.dataset) };
+  const answer = await road
+    .ask("owner/evaluate", { ...dataset, settings }, (done, total) => progress.show("questions", done, total))
+    .finally(() => progress.end());
+  const { report, text } = fieldsOf(answer);
+  if (args.json) out.json(report);
+  else out.line(String(text));
+  return 0;
+}
+
+async function compare(before: string | undefined, after: string | undefined, json: boolean, { out }: CommandContext): Promise<number> {
+  if (before === undefined || after === undefined)
+    throw usage("--compare needs two reports: memory-industry eval --compare BEFORE.json AFTER.json.");
+  const { compareReports, comparisonText, readReport } = await import("../../services/evaluation/compare.ts");
+  const [a, b] = await Promise.all([before, after].map(async (file) => readReport(await textOf(file), file)));
+  if (a === undefined || b === undefined) return 1;
+  const comparison = compareReports(a, b);
+  if (json) out.json(comparison);
+  else out.line(comparisonText(comparison));
+  return 0;
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") throw notFound("report", file);
+    throw unavailable(`${file} cannot be read; nothing was compared.`, { cause: error });
+  }
+}
