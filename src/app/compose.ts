@@ -23,6 +23,7 @@ import { nodeIdentity } from "../store/queries/node.ts";
 import { tools } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
+import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
 import { composeGraph } from "./graph.ts";
 import { ownerMethods } from "./owner-methods.ts";
@@ -120,7 +121,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     episodes: graph.episodes,
     relations: graph.relations,
     search,
-    ...composeRecords({ db, reminders }),
+    ...composeRecords({ db, reminders, notes: graph.notes, queue: graph.queue, auditKey: auditKeyOf(config) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

@@ -1,15 +1,25 @@
 /** The services around what is recorded beside the graph, wired. */
+import { createAudit } from "../services/audit.ts";
+import { createDecisions } from "../services/decisions.ts";
 import { createErrors } from "../services/errors.ts";
+import type { NoteStore } from "../services/observations/store.ts";
 import type { Reminders } from "../services/reminders.ts";
 import type { Database } from "../store/port.ts";
 
 export interface RecordsParts {
   readonly db: Database;
   readonly reminders: Reminders;
+  readonly notes: NoteStore;
+  /** Computes vectors behind the answers. */
+  readonly queue: { poke(): void };
+  /** Key of the audit chain, read at each call. */
+  readonly auditKey: () => string | undefined;
 }
 
-export function composeRecords({ db, reminders }: RecordsParts) {
+export function composeRecords({ db, reminders, notes, queue, auditKey }: RecordsParts) {
   return {
+    audit: createAudit({ db, key: auditKey, now: () => new Date() }),
+    decisions: createDecisions({ db, notes, queue }),
     errors: createErrors({ db, reminders }),
   };
 }

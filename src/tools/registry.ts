@@ -1,5 +1,7 @@
 /** Every tool of the product, in catalogue order, the meta tools last. Listings, counts, documents and tests derive from this array. */
+import audit from "./audit.ts";
 import callTool from "./call.ts";
+import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
@@ -22,7 +24,9 @@ export const tools: readonly Tool[] = [
   resolveError,
   pastErrors,
   sessions,
+  decisions,
   projects,
+  audit,
   whoami,
   discover,
   callTool,

@@ -1,4 +1,6 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
+import type { Audit } from "../services/audit.ts";
+import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
 import type { Errors } from "../services/errors.ts";
@@ -19,6 +21,8 @@ export interface Services {
   readonly relations: Relations;
   readonly search: Search;
   readonly errors: Errors;
+  readonly audit: Audit;
+  readonly decisions: Decisions;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };
   readonly sessions: Sessions;

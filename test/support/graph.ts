@@ -1,6 +1,6 @@
 /** The graph services over a test database, called through their tools as a client calls them. */
 import { composeGraph, type GraphParts } from "../../src/app/graph.ts";
-import { composeRecords } from "../../src/app/records.ts";
+import { composeRecords, type RecordsParts } from "../../src/app/records.ts";
 import type { CallContext, Scope } from "../../src/kernel/context.ts";
 import { noDeadline } from "../../src/kernel/deadline.ts";
 import { MemoryError } from "../../src/kernel/errors.ts";
@@ -14,7 +14,7 @@ import { testEmbedder } from "./embedder.ts";
 
 export type Reply = Record<string, unknown>;
 
-export function graphOver(db: Database, given: Partial<GraphParts> = {}) {
+export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts> = {}) {
   const embedder = testEmbedder("missing");
   const reminders = createReminders({ db });
   const graph = composeGraph({
@@ -27,7 +27,11 @@ export function graphOver(db: Database, given: Partial<GraphParts> = {}) {
     chunking: { thresholdChars: 1_800, sizeChars: 1_400 },
     ...given,
   });
-  const services = { ...graph, ...composeRecords({ db, reminders }), catalogue: () => tools } as unknown as Services;
+  const services = {
+    ...graph,
+    ...composeRecords({ db, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
+    catalogue: () => tools,
+  } as unknown as Services;
 
   const context = (scope: Scope, more: Partial<CallContext> = {}): CallContext => ({
     id: newId(),

@@ -1,25 +1,14 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { tokenCounter } from "../../src/kernel/tokens.ts";
-import type { Database } from "../../src/store/port.ts";
 import { similarOpen } from "../../src/store/queries/errors.ts";
 import { eachEngine, testScope } from "../support/engines.ts";
 import { graphOver, type Reply } from "../support/graph.ts";
+import { noDatabase } from "../support/no-database.ts";
 import { project, row, rows, rowsIn } from "../support/statements.ts";
 
 const SLOW_MS = 60_000;
-
-/** A database that cannot be reached: whoever gets this far has checked its arguments. */
-const noDatabase: Database = {
-  traits: { concurrent: false, crossProcessNotify: false, exactVectorLimit: 0, serverVersion: 180_000 },
-  read: () => Promise.reject(unavailable("no database here")),
-  write: () => Promise.reject(unavailable("no database here")),
-  tryLock: async () => undefined,
-  listen: () => Promise.reject(unavailable("no database here")),
-  [Symbol.asyncDispose]: async () => {},
-};
 
 const items = (reply: Reply, key: string): Reply[] => reply[key] as Reply[];
 const refused = { error_type: "Error", error_message: "Error: connect ECONNREFUSED 127.0.0.1:5432" };
