@@ -144,7 +144,11 @@ function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models
         version: VERSION,
         database: up ? "up" : "unreachable",
         ready: up,
-        models: { embedder: modelHealth(model), reranker: modelHealth(models.reranker.status()), nli: modelHealth(models.entailment.status()) },
+        models: {
+          embedder: modelHealth(model),
+          reranker: modelHealth(models.reranker.status()),
+          nli: modelHealth(models.entailment.status()),
+        },
       };
     },
     drain: async (limitMs) => {

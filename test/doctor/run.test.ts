@@ -104,7 +104,20 @@ describe("without a database", () => {
     const findings = await diagnoseOwner(facts());
     expect(named(findings, "connection")).toMatchObject({ status: "fail", detail: "The database cannot be reached (ECONNREFUSED)." });
     expect(findings.map(({ name }) => name).sort()).toEqual(
-      ["audit_chain", "configuration", "connection", "database_url", "machine", "mode", "onnx_model"].sort(),
+      [
+        "audit_chain",
+        "configuration",
+        "connection",
+        "database_url",
+        "generative_llm",
+        "gpu",
+        "machine",
+        "mode",
+        "nli_entailment",
+        "onnx_model",
+        "reranker",
+        "resource_plan",
+      ].sort(),
     );
   });
   test("on a new machine that there is no database yet is no failure", async () => {
