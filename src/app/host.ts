@@ -51,7 +51,7 @@ function installation(config: Config): Installation {
 /** The host of this process. Configuration is read when a command first needs it; help and version read none. */
 export function processHost(): CliHost {
   let known: ProcessFacts | undefined;
-  const facts = () => (known ??= processFacts());
+  const facts = () => (known ??= processFacts({ quiet: true }));
   const signal = signalled();
   return {
     version: VERSION,
@@ -71,6 +71,6 @@ export function processHost(): CliHost {
       const owner = liveOwner(facts().paths().lock);
       return owner === undefined || !hasPort(owner) ? undefined : { pid: owner.pid, url: `http://${owner.address}` };
     },
-    serve: async (options) => (await import("./daemon.ts")).runServe(facts(), options, signal),
+    serve: async (options) => (await import("./daemon.ts")).runServe(processFacts(), options, signal),
   };
 }

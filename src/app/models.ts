@@ -187,7 +187,7 @@ async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
     places,
   );
   const { budgetMb, level, committedMb, readings } = plan;
-  log.info("memory plan", { level, budgetMb, committedMb, availableMb: readings.availableMb, cgroupLimitMb: readings.cgroupLimitMb });
+  log.info("memory plan", { plan: level, budgetMb, committedMb, availableMb: readings.availableMb, cgroupLimitMb: readings.cgroupLimitMb });
   return plan;
 }
 
