@@ -55,25 +55,29 @@ export function createEpisodes({ db, queue }: { readonly db: Database; readonly 
           { field: "ended_at" },
         );
       const importance = episodeImportance(episode.content);
-      const stored = await db.write(ctx, async (tx) => {
-        const entity = await resolveEntity(tx, episode.entityName, ctx.scope, "create");
-        const row = await tx.first(
-          insertEpisode({
-            entityId: entity.id,
-            content: episode.content,
-            actors: episode.actors,
-            artifacts: episode.artifacts,
-            importance,
-            startedAt: started?.text ?? null,
-            endedAt: ended?.text ?? null,
-            lexical: lexicalText(episode.content),
-            sessionId: ctx.session?.id ?? null,
-            projectId: entity.projectId,
-          }),
-        );
-        if (row === undefined) throw new Error("an insert returned no row");
-        return { ...row, entityName: entity.name, requestedName: entity.requestedName };
-      });
+      const stored = await db.write(
+        ctx,
+        async (tx) => {
+          const entity = await resolveEntity(tx, episode.entityName, ctx.scope, "create");
+          const row = await tx.first(
+            insertEpisode({
+              entityId: entity.id,
+              content: episode.content,
+              actors: episode.actors,
+              artifacts: episode.artifacts,
+              importance,
+              startedAt: started?.text ?? null,
+              endedAt: ended?.text ?? null,
+              lexical: lexicalText(episode.content),
+              sessionId: ctx.session?.id ?? null,
+              projectId: entity.projectId,
+            }),
+          );
+          if (row === undefined) throw new Error("an insert returned no row");
+          return { ...row, entityName: entity.name, requestedName: entity.requestedName };
+        },
+        { byKey: true },
+      );
       queue.poke();
       return { ...stored, importance };
     },

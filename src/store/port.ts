@@ -36,10 +36,15 @@ export interface Tx {
   savepoint<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
-/** Limits of one transaction, milliseconds; the adapter has defaults for both. */
+/** Limits of one transaction, milliseconds, for which the adapter has defaults, and how its statements are planned. */
 export interface TxLimits {
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
+  /**
+   * Every statement of it finds its rows by a key: plans are made once and never scan a table. Planning costs three times what running such
+   * statements does (`0071`), and the embedded engine, which nobody analyzes, would keep the plan that suited an empty table.
+   */
+  readonly byKey?: boolean;
 }
 
 export type Channel = "brain_sync_clock" | "brain_events";

@@ -40,6 +40,17 @@ const scopeStamp = (scope: CallScope["scope"]): string => (scope.kind === "proje
 const principalStamp = (principal: CallScope["principal"]): string =>
   principal.kind === "owner" || principal.kind === "system" ? "*" : principal.id;
 
+/**
+ * Plans of statements that find their rows by key (`0071`). Without bitmaps an index that has the wanted order is followed, not sorted again.
+ * jit: before PostgreSQL 18 a forbidden way is one that costs ten billion, and that much cost is worth compiling: seconds for a lookup.
+ */
+const byKeyPlans: readonly [string, string][] = [
+  ["plan_cache_mode", "force_generic_plan"],
+  ["enable_seqscan", "off"],
+  ["enable_bitmapscan", "off"],
+  ["jit", "off"],
+];
+
 /** The first statement: role, project, principal, node and limits, all transaction-local, in one round trip. */
 function stamp(ctx: CallScope, stamping: Stamping, limits: TxLimits): { text: string; params: string[] } {
   const settings: [string, string][] = [];
@@ -49,6 +60,7 @@ function stamp(ctx: CallScope, stamping: Stamping, limits: TxLimits): { text: st
   settings.push(["cuba.node_name", stamping.nodeName]);
   if (limits.statementTimeoutMs !== undefined)
     settings.push(["statement_timeout", String(Math.max(1, Math.ceil(limits.statementTimeoutMs)))]);
+  if (limits.byKey) settings.push(...byKeyPlans);
   if (limits.lockTimeoutMs !== undefined) settings.push(["lock_timeout", String(Math.max(1, Math.ceil(limits.lockTimeoutMs)))]);
   const calls = settings.map(([name], index) => `set_config('${name}', $${index + 1}::text, true)`);
   return { text: `select ${calls.join(", ")}`, params: settings.map(([, value]) => value) };

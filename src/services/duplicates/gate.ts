@@ -2,13 +2,7 @@
  * The duplicate gate at work (`tools-graph.md` §3.9): finds what a new text could repeat, among stored rows and among the items of its own
  * call, and lets the rules decide. Nothing is written here.
  */
-import {
-  DUPLICATE_SIMILARITY,
-  type DuplicateCandidate,
-  decideDuplicate,
-  type GateDecision,
-  RECENT_ROWS,
-} from "../../domain/duplicate-gate.ts";
+import { DUPLICATE_SIMILARITY, type DuplicateCandidate, decideDuplicate, type GateDecision } from "../../domain/duplicate-gate.ts";
 import { sameWords } from "../../domain/same-words.ts";
 import { trigramSimilarity } from "../../domain/trigrams.ts";
 import type { Trust } from "../../domain/trust.ts";
@@ -34,7 +28,7 @@ export interface Verdict {
 }
 
 /** Items of one call that share a mark and are compared, at most; as many as rows of the database (`SAME_MARK_ROWS`). */
-const SAME_MARK_ITEMS = 8;
+const SAME_MARK_ITEMS = 5;
 
 const unique: GateDecision = { kind: "unique", possibleConflict: undefined, matchesQuarantined: [] };
 
@@ -99,8 +93,6 @@ export async function judgeTexts(tx: Tx, items: readonly GateText[], scope: Scop
 async function decide(tx: Tx, item: GateText, candidates: readonly DuplicateCandidate[], scope: Scope): Promise<GateDecision> {
   const { content, trust, entityId } = item;
   const depends = candidates.some((candidate) => candidate.similarity <= DUPLICATE_SIMILARITY && sameWords(content, candidate.content));
-  const recent = depends
-    ? await tx.all(recentSimilarities({ entityId, content, scope, onlyTrusted: trust === "trusted", limit: RECENT_ROWS }))
-    : [];
+  const recent = depends ? await tx.all(recentSimilarities({ entityId, content, scope, onlyTrusted: trust === "trusted" })) : [];
   return decideDuplicate({ content, trust, candidates, recentSimilarities: recent.map((row) => row.similarity) });
 }

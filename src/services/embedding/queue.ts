@@ -157,8 +157,8 @@ export function createEmbeddingQueue({ db, embedder, vectors, log, later = unref
       try {
         // A text stored while the last round ran starts another; the first look finds out.
         again = true;
-        const done = await Promise.race([start().then(() => (again && canEmbed() ? start() : undefined)), timer.promise]);
-        if (done !== "late" && spent().length === 0) return 0;
+        const done = await Promise.race([start().then(() => (again && !pausing && canEmbed() ? start() : undefined)), timer.promise]);
+        if (!canEmbed() || (done !== "late" && !pausing && spent().length === 0)) return 0;
         const left = await db.read(ctx, (tx) => tx.first(countWithoutVector({ limit: COUNTED_ROWS })));
         return left?.count ?? 0;
       } finally {

@@ -6,8 +6,8 @@ import type { Database, TxLimits } from "../../store/port.ts";
 import { markAccessed, neighboursOf, saveImportances, saveStrength, strengthOf } from "../../store/queries/entities-access.ts";
 import type { Background } from "../background.ts";
 
-/** A read does not wait for other writers: it gives its boost up instead. */
-const LIMITS: TxLimits = { statementTimeoutMs: 1_000, lockTimeoutMs: 250 };
+/** A read waits a second at most for other writers, then it gives its boost up. */
+const LIMITS: TxLimits = { lockTimeoutMs: 1_000, byKey: true };
 
 /** Rows marked as read in one transaction: an update of a row costs as much as storing it (14 indexes), and the embedded engine has one connection. */
 const MARKED_ROWS = 10;

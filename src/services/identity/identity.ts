@@ -1,5 +1,4 @@
 /** From a connection to who is calling, which session is open for them and which project they work in. */
-import { cleanLabel, cleanName } from "../../domain/names.ts";
 import { identityCandidates, isRepositoryIdentity, projectName, rootDirectory } from "../../domain/projects.ts";
 import type { CallScope, ClientKey, Principal, Scope, SessionRef } from "../../kernel/context.ts";
 import { causeChain } from "../../kernel/errors.ts";
@@ -133,8 +132,7 @@ export function createIdentity(parts: IdentityParts): Identity {
 
   /** Where a connection works before it says more: its own variable, else the directory it was started in. */
   const fallbackOf = async (info: CallerInfo, signal: AbortSignal): Promise<ActiveProject | undefined> => {
-    if (info.project !== undefined && info.project.trim() !== "")
-      return await byName(cleanName(info.project, "CUBA_PROJECT"), "env", signal);
+    if (info.project !== undefined && info.project.trim() !== "") return await byName(info.project.trim(), "env", signal);
     const directory = info.directory === undefined ? undefined : rootDirectory(info.directory, home);
     return directory === undefined ? undefined : await byDirectory(directory, info.machine, "directory", signal);
   };
@@ -151,9 +149,9 @@ export function createIdentity(parts: IdentityParts): Identity {
   };
 
   function caller(info: CallerInfo): Caller {
-    const label = cleanLabel(info.label ?? "");
-    const bound = info.transport !== "http" || label !== "" || info.protocolSession !== undefined;
-    let name = label === "" ? "anonymous" : label;
+    const label = info.label?.trim();
+    const bound = info.transport !== "http" || (label !== undefined && label !== "") || info.protocolSession !== undefined;
+    let name = label === undefined || label === "" ? "anonymous" : label;
     let declared = name !== "anonymous";
     let rootsAsked: Promise<void> | undefined;
     let settling: Promise<void> | undefined;
@@ -177,9 +175,8 @@ export function createIdentity(parts: IdentityParts): Identity {
       bound,
       key,
       introduce(given) {
-        const clean = cleanLabel(given);
-        if (declared || clean === "") return;
-        name = clean;
+        if (declared || given.trim() === "") return;
+        name = given.trim();
         declared = true;
       },
       awaitRoots(asked) {

@@ -1,8 +1,8 @@
 /** Observations as the tools see them: add one, add many, delete, list, and the timeline of an entity. */
 import type { PossibleConflict } from "../../domain/duplicate-gate.ts";
-import { cleanName } from "../../domain/names.ts";
+import { cleanName, nameKey } from "../../domain/names.ts";
 import type { Trust } from "../../domain/trust.ts";
-import type { CallContext } from "../../kernel/context.ts";
+import { type CallContext, projectOf } from "../../kernel/context.ts";
 import { type MemoryError, notFound } from "../../kernel/errors.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import { deleteObservation } from "../../store/queries/observations.ts";
@@ -15,6 +15,7 @@ import {
   observationsOf,
 } from "../../store/queries/observations-lists.ts";
 import { resolveEntity } from "../entities/resolve.ts";
+import { createKeyedTurns } from "../turns.ts";
 import type { Note } from "./kinds.ts";
 import type { Overload, Overloads } from "./overload.ts";
 import type { NoteStore, RefusedNote, StoredNote } from "./store.ts";
@@ -106,16 +107,38 @@ export interface ObservationsParts {
 type Added = Extract<StoredNote, { kind: "added" }>;
 
 export function createObservations({ db, notes, overloads, queue, clock }: ObservationsParts): Observations {
+  const turns = createKeyedTurns();
+
   /** Entities that got a row, each once. */
   const touched = (stored: readonly (StoredNote | RefusedNote)[]): string[] => [
     ...new Set(stored.flatMap((note) => (note.kind === "added" ? [note.entity.id] : []))),
   ];
 
+  /**
+   * Writers of one entity line up here, before they take a connection: fifty of them would hold the whole pool while they wait for the
+   * entity's lock, and no search would get through. The lock stays for writers of other processes.
+   */
+  const inTurn = <T>(ctx: CallContext, wanted: readonly Note[], work: () => Promise<T>): Promise<T> => {
+    if (!db.traits.concurrent) return work();
+    const project = projectOf(ctx.scope) ?? "";
+    return turns.take(
+      wanted.map((note) => `${project} ${nameKey(note.entityName)}`),
+      work,
+      ctx.signal,
+    );
+  };
+
   const write = (ctx: CallContext, wanted: readonly Note[]) =>
-    db.write(ctx, async (tx) => {
-      const stored = await notes.store(tx, ctx, wanted);
-      return { stored, over: await overloads.check(tx, ctx, touched(stored)) };
-    });
+    inTurn(ctx, wanted, () =>
+      db.write(
+        ctx,
+        async (tx) => {
+          const stored = await notes.store(tx, ctx, wanted);
+          return { stored, over: await overloads.check(tx, ctx, touched(stored)) };
+        },
+        { byKey: true },
+      ),
+    );
 
   const settle = (ctx: CallContext, stored: readonly (StoredNote | RefusedNote)[], over: readonly Overload[]) => {
     if (stored.some((note) => note.kind === "added")) queue.poke();
@@ -170,7 +193,7 @@ export function createObservations({ db, notes, overloads, queue, clock }: Obser
     },
 
     async remove(ctx, id) {
-      const removed = await db.write(ctx, (tx) => tx.run(deleteObservation({ id, scope: ctx.scope })));
+      const removed = await db.write(ctx, (tx) => tx.run(deleteObservation({ id, scope: ctx.scope })), { byKey: true });
       if (removed === 0)
         throw notFound("observation", id, {
           where: "(within current project scope)",

@@ -7,15 +7,13 @@ import { trigramSimilarity } from "../../domain/trigrams.ts";
 import { isAtLeastAsTrusted } from "../../domain/trust.ts";
 import type { CallContext, Scope } from "../../kernel/context.ts";
 import type { Database, Query, Tx } from "../../store/port.ts";
-import { countLive, retireFaded, retireFor, sameMarkRows } from "../../store/queries/observations.ts";
+import { COUNTED_ROWS, countLive, retireFaded, retireFor, sameMarkRows } from "../../store/queries/observations.ts";
 import type { Background } from "../background.ts";
 import { addsNothing } from "../duplicates/gate.ts";
 import type { FactMirror } from "../facts.ts";
 
 /** Live observations that an entity may have before the consolidation looks at it. */
 export const OVERLOAD_ROWS = 50;
-/** The count in a warning goes no further: it is read on each write to a big entity. */
-const COUNTED_ROWS = 101;
 /** Pairs retired in one go, and how similar they must be besides having the same words. */
 const MAX_PAIRS = 10;
 const PAIR_SIMILARITY = 0.9;
@@ -102,7 +100,7 @@ export function createOverloads({ db, facts, background }: { db: Database; facts
   return {
     async check(tx, ctx, entityIds) {
       if (entityIds.length === 0) return [];
-      const counts = await tx.all(countLive({ entityIds, scope: ctx.scope, limit: COUNTED_ROWS }));
+      const counts = await tx.all(countLive({ entityIds, scope: ctx.scope }));
       const over = counts.filter((count) => count.live > OVERLOAD_ROWS);
       if (over.length === 0) return [];
       const retired = await tx.all(retireFaded({ entityIds: over.map((count) => count.entityId), scope: ctx.scope }));

@@ -16,8 +16,8 @@ export type RelationType = (typeof relationTypes)[number];
 /** Nodes that a walk shows. */
 const SHOWN_NODES = 50;
 const ACTIVATION_HOPS = 2;
-/** A walk does not wait for other writers. */
-const TRACE_LIMITS: TxLimits = { statementTimeoutMs: 1_000, lockTimeoutMs: 250 };
+/** A walk waits a second at most for other writers, then it leaves no trace. */
+const TRACE_LIMITS: TxLimits = { lockTimeoutMs: 1_000, byKey: true };
 
 export interface Ends {
   readonly from: string;
@@ -135,11 +135,15 @@ export function createRelations({ db }: { readonly db: Database }): Relations {
 
   return {
     assert: (ctx, edge) =>
-      db.write(ctx, async (tx) => {
-        const resolved = await ends(tx, ctx, edge);
-        const { created, strength, provenance } = await writeEdge(tx, resolved, { ...edge, provenance: "extracted" });
-        return { from: resolved.from.name, to: resolved.to.name, created, strength, provenance, bidirectional: edge.bidirectional };
-      }),
+      db.write(
+        ctx,
+        async (tx) => {
+          const resolved = await ends(tx, ctx, edge);
+          const { created, strength, provenance } = await writeEdge(tx, resolved, { ...edge, provenance: "extracted" });
+          return { from: resolved.from.name, to: resolved.to.name, created, strength, provenance, bidirectional: edge.bidirectional };
+        },
+        { byKey: true },
+      ),
 
     withdraw: (ctx, edge) =>
       db.write(ctx, async (tx) => {

@@ -3,7 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { query, timestamp, uuid } from "../codecs.ts";
-import { inScope } from "./predicates.ts";
+import { fixed, inScope } from "./predicates.ts";
 
 const Found = z.object({
   id: uuid,
@@ -28,24 +28,29 @@ export const entitiesNamed = query(
   left join brain_projects as p on p.id = e.project_id
   where e.name = ${q.name}::text and ${inScope("e", q.scope)}
   order by e.project_id is not null, e.created_at, e.id
-  limit ${NAMESAKES}::int`,
+  limit ${fixed(NAMESAKES)}`,
 );
 
 /** Entities in scope that an alias or the key of a name leads to. */
 export const entitiesAlsoNamed = query(
   Found.extend({ by: z.enum(["alias", "normalized"]) }),
   (q: { name: string; nameKey: string; scope: Scope }) => sql`
-  select ${found}, match.by
+  select ${found}, e.by
   from (
-    select a.entity_id as id, 'alias' as by from brain_entity_aliases as a where a.alias_text = ${q.name}::text
+    (select e.id, e.name, e.entity_type, e.project_id, e.created_at, 'alias' as by
+     from brain_entity_aliases as a join brain_entities as e on e.id = a.entity_id
+     where a.alias_text = ${q.name}::text and ${inScope("e", q.scope)}
+     order by e.created_at, e.id
+     limit ${fixed(NAMESAKES)})
     union all
-    select k.id, 'normalized' from brain_entities as k where k.name_key = ${q.nameKey}::text and k.name_key <> ''
-  ) as match
-  join brain_entities as e on e.id = match.id
+    (select e.id, e.name, e.entity_type, e.project_id, e.created_at, 'normalized'
+     from brain_entities as e
+     where e.name_key = ${q.nameKey}::text and e.name_key <> '' and ${inScope("e", q.scope)}
+     order by e.created_at, e.id
+     limit ${fixed(NAMESAKES)})
+  ) as e
   left join brain_projects as p on p.id = e.project_id
-  where ${inScope("e", q.scope)}
-  order by match.by, e.project_id is not null, e.created_at, e.id
-  limit ${2 * NAMESAKES}::int`,
+  order by e.by, e.project_id is not null, e.created_at, e.id`,
 );
 
 /** Other entities in scope whose name has the same key. */

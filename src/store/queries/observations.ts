@@ -1,12 +1,13 @@
 /** Observations: what the duplicate gate looks at, storing, retiring and deleting. Lists are in observations-lists.ts. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import { RECENT_ROWS } from "../../domain/duplicate-gate.ts";
 import type { Scope } from "../../kernel/context.ts";
 import { json, query, timestamp, uuid, uuidArray } from "../codecs.ts";
-import { inScope } from "./predicates.ts";
+import { fixed, inScope } from "./predicates.ts";
 
-/** Rows of one mark that are looked at, newest first: a template repeated a thousand times costs no more than eight of them. */
-const SAME_MARK_ROWS = 8;
+/** Rows of one mark that are looked at, newest first: a template repeated a thousand times costs no more than five of them. */
+const SAME_MARK_ROWS = 5;
 /** Rows less similar than this can be neither refused, reinforced nor flagged (the lowest threshold of the gate is 0.80). */
 const GATE_SIMILARITY = 0.75;
 
@@ -18,15 +19,16 @@ export interface GateItem {
 }
 
 const marked = (scope: Scope, mark: "words_mark" | "head_mark" | "tail_mark") => sql`(
-    select o.id from brain_observations as o
-    where o.entity_id = i.entity_id and o.${sql.raw(mark)} = m.${sql.raw(mark)} and o.observation_type <> 'superseded' and ${inScope("o", scope)}
-    order by o.created_at desc, o.id
-    limit ${SAME_MARK_ROWS}::int)`;
+      select o.id, o.content, o.trust, o.embedding is not null as embedded
+      from brain_observations as o
+      where o.entity_id = i.entity_id and o.${sql.raw(mark)} = m.${sql.raw(mark)} and o.observation_type <> 'superseded' and ${inScope("o", scope)}
+      order by o.created_at desc, o.id
+      limit ${fixed(SAME_MARK_ROWS)})`;
 
 /**
  * Live rows of the same entity that could be the same as a new text, or close to it, with their trigram similarity.
- * Plan: three index scans of eight rows a text, whatever the size of the entity (`0070`); `entity_id = …` and `…_mark = …` are leakproof, so
- * row security lets them use the index. Kept honest by observations-plans.test.ts.
+ * Plan: three index scans of five rows a text, whatever the size of the entity (`0070`), and no other visit to the table; `entity_id = …`
+ * and `…_mark = …` are leakproof, so row security lets them use the index. Kept honest by observations-plans.test.ts.
  */
 export const gateCandidates = query(
   z.object({
@@ -38,31 +40,37 @@ export const gateCandidates = query(
     ready: z.boolean(),
   }),
   (q: { items: readonly GateItem[]; scope: Scope }) => sql`
-  select i.index, o.id, o.content, o.trust, similarity(o.content, i.content)::float8 as "similarity",
-         o.embedding is not null
-         and not exists (select from brain_observation_chunks as c where c.observation_id = o.id and c.embedding is null) as ready
-  from jsonb_to_recordset(${json(q.items.map((item) => ({ index: item.index, entity_id: item.entityId, content: item.content })))})
-    as i(index int, entity_id uuid, content text)
-  cross join lateral brain_text_marks(i.content) as m
-  cross join lateral (
-    ${marked(q.scope, "words_mark")} union ${marked(q.scope, "head_mark")} union ${marked(q.scope, "tail_mark")}
-  ) as near
-  join brain_observations as o on o.id = near.id
-  where similarity(o.content, i.content) > ${GATE_SIMILARITY}::float4
-  order by i.index, "similarity" desc, o.id`,
+  select c.index, c.id, c.content, c.trust, c.similarity,
+         c.embedded and not exists (select from brain_observation_chunks as s where s.observation_id = c.id and s.embedding is null) as ready
+  from (
+    select i.index, near.id, near.content, near.trust, near.embedded, similarity(near.content, i.content)::float8 as similarity
+    from jsonb_to_recordset(${json(q.items.map((item) => ({ index: item.index, entity_id: item.entityId, content: item.content })))})
+      as i(index int, entity_id uuid, content text)
+    cross join lateral brain_text_marks(i.content) as m
+    cross join lateral (
+      select distinct on (u.id) u.id, u.content, u.trust, u.embedded
+      from (${marked(q.scope, "words_mark")} union all ${marked(q.scope, "head_mark")} union all ${marked(q.scope, "tail_mark")}) as u
+      order by u.id
+    ) as near
+  ) as c
+  where c.similarity > ${GATE_SIMILARITY}::float8
+  order by c.index, c.similarity desc, c.id`,
 );
 
-/** Similarities of a text with the newest live rows of an entity. `trusted` leaves the withheld ones out: they may not influence the gate. */
+/**
+ * Similarities of a text with the newest live rows of an entity. `onlyTrusted` leaves the withheld ones out: they may not influence the gate.
+ * Ordered by time alone: with the id behind it, a planner without statistics sorts the whole entity instead of following the index.
+ */
 export const recentSimilarities = query(
   z.object({ similarity: z.number() }),
-  (q: { entityId: string; content: string; scope: Scope; onlyTrusted: boolean; limit: number }) => sql`
+  (q: { entityId: string; content: string; scope: Scope; onlyTrusted: boolean }) => sql`
   select similarity(r.content, ${q.content}::text)::float8 as similarity
   from (
     select o.content from brain_observations as o
     where o.entity_id = ${q.entityId}::uuid and o.observation_type <> 'superseded' and ${inScope("o", q.scope)}
       and (not ${q.onlyTrusted}::bool or o.trust = 'trusted')
-    order by o.created_at desc, o.id
-    limit ${q.limit}::int
+    order by o.created_at desc
+    limit ${fixed(RECENT_ROWS)}
   ) as r`,
 );
 
@@ -118,15 +126,18 @@ export const reinforceObservation = (q: { id: string; by: number; scope: Scope }
   set importance = least(1, o.importance + ${q.by}::float8), access_count = o.access_count + 1, last_accessed = now()
   where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
 
-/** Live rows of each entity, counted up to `limit` and no further. */
+/** How far live rows are counted: it happens on every write. */
+export const COUNTED_ROWS = 101;
+
+/** Live rows of each entity, counted up to {@link COUNTED_ROWS} and no further. */
 export const countLive = query(
   z.object({ entityId: uuid, live: z.int() }),
-  (q: { entityIds: readonly string[]; scope: Scope; limit: number }) => sql`
+  (q: { entityIds: readonly string[]; scope: Scope }) => sql`
   select e.id as "entityId", (
     select count(*) from (
       select 1 from brain_observations as o
       where o.entity_id = e.id and o.observation_type <> 'superseded' and ${inScope("o", q.scope)}
-      limit ${q.limit}::int) as n)::int as live
+      limit ${fixed(COUNTED_ROWS)}) as n)::int as live
   from unnest(${uuidArray(q.entityIds)}) as e(id)
   order by e.id`,
 );
