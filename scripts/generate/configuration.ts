@@ -8,6 +8,7 @@ const titles: Record<Group, string> = {
   database: "Database and identity",
   daemon: "Daemon",
   models: "Models",
+  judge: "Judge and chat services",
   tools: "Tools and search",
   process: "The process itself",
 };

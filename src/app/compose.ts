@@ -1,11 +1,9 @@
 /** The composition root: configuration in, the running product out. Calls every constructor; nobody else does. */
-import { availableParallelism, freemem } from "node:os";
+import { freemem } from "node:os";
 import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
-import { createEmbedder } from "../inference/embedder.ts";
-import { type LocatedModel, locateEmbeddingModel } from "../inference/models/locate.ts";
-import type { Embedder } from "../inference/port.ts";
+import type { Embedder, ModelState } from "../inference/port.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import { createDispatcher } from "../mcp/dispatch.ts";
@@ -26,6 +24,7 @@ import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
 import { composeGraph } from "./graph.ts";
+import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
 import { composeRecords } from "./records.ts";
 
@@ -43,39 +42,6 @@ const SWEEP_EVERY_MS = 3_600_000;
 const CLOSE_LIMIT_MS = 2_000;
 const MEGABYTE = 1_048_576;
 
-/** Half the cores, 1 to 4: beyond four threads one text gets slower (`retrieval.md` §5.2). */
-const defaultThreads = () => Math.min(4, Math.max(1, Math.floor(availableParallelism() / 2)));
-
-const explicit = <T>(setting: { readonly value: T; readonly layer: string }) => (setting.layer === "default" ? undefined : setting.value);
-
-/** Where the embedding model of this configuration lies. */
-export const locateModel = ({ settings, paths }: Config): Promise<LocatedModel> =>
-  locateEmbeddingModel({
-    explicitPath: settings.ONNX_MODEL_PATH.value,
-    cacheRoot: paths.cacheRoot,
-    legacyCacheRoot: paths.legacyCacheRoot,
-    overrides: {
-      name: explicit(settings.EMBED_MODEL),
-      dimensions: explicit(settings.EMBEDDING_DIM),
-      pooling: explicit(settings.POOLING),
-      queryPrefix: explicit(settings.QUERY_PREFIX),
-      passagePrefix: explicit(settings.PASSAGE_PREFIX),
-    },
-  });
-
-/** The embedding model of this configuration; nothing is loaded yet. */
-export function embedderOf({ config, assets, log }: Pick<ComposeOptions, "config" | "assets" | "log">): Promise<Embedder> {
-  const { cacheRoot } = config.paths;
-  return createEmbedder({
-    find: () => locateModel(config),
-    threads: config.settings.EMBED_INTRA_THREADS.value ?? defaultThreads(),
-    runtimeDirectory: cacheRoot === undefined ? undefined : assets.runtimeDirectory(cacheRoot),
-    runtimeLibrary: config.settings.ORT_DYLIB_PATH.value,
-    derivedDirectory: cacheRoot,
-    log,
-  });
-}
-
 /**
  * Composes the product over the database of this configuration.
  * @throws MemoryError where starting makes no sense (`openDatabase`, width mismatch); what was opened is closed again.
@@ -84,12 +50,12 @@ export async function compose(options: ComposeOptions): Promise<ServedApp> {
   const { config, log } = options;
   for (const { message } of config.warnings) log.warn(message);
   const nodeName = nodeNameOf(config);
-  const embedder = await embedderOf(options);
+  const models = await openModels(options);
   try {
-    const db = await openDatabase({ config, assets: options.assets, nodeName, log, modelWidth: widthOf(embedder) });
-    return assemble(options, db, embedder, nodeName);
+    const db = await openDatabase({ config: models.config, assets: options.assets, nodeName, log, modelWidth: widthOf(models.embedder) });
+    return assemble(options, db, models, nodeName);
   } catch (error) {
-    await embedder.close();
+    await models.close();
     throw error;
   }
 }
@@ -97,7 +63,8 @@ export async function compose(options: ComposeOptions): Promise<ServedApp> {
 /** Width of the installed model's vectors; undefined where there is none, and then the columns fit. */
 const widthOf = (embedder: Embedder): number | undefined => (embedder.status().state === "missing" ? undefined : embedder.dimensions);
 
-function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase, embedder: Embedder, nodeName: string): ServedApp {
+function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models: Models, nodeName: string): ServedApp {
+  const { config, embedder } = models;
   const { settings, paths } = config;
   const filterOn = settings.PROJECT_FILTER.value;
   const registry = createClientRegistry(Date.now);
@@ -121,7 +88,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     episodes: graph.episodes,
     relations: graph.relations,
     search,
-    ...composeRecords({ db, reminders, notes: graph.notes, queue: graph.queue, auditKey: auditKeyOf(config) }),
+    ...composeRecords({ db, embedder, reminders, notes: graph.notes, queue: graph.queue, auditKey: auditKeyOf(config) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),
@@ -137,9 +104,7 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
     profile: settings.TOOL_PROFILE.value,
     ownerMethods: ownerMethods({
-      config,
-      embedder,
-      model: () => locateModel(config),
+      models,
       database: { db },
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
@@ -148,6 +113,8 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
   });
   // Texts that were stored while no model was there, or whose vectors a shutdown cut short.
   graph.queue.poke();
+  const stopped = new AbortController();
+  warmReranker(models, log, stopped.signal);
   const sweep = setInterval(() => registry.sweep(), SWEEP_EVERY_MS);
   sweep.unref();
 
@@ -177,7 +144,11 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
         version: VERSION,
         database: up ? "up" : "unreachable",
         ready: up,
-        models: { embedder: { state: model.state, ...("reason" in model ? { reason: model.reason } : {}) } },
+        models: {
+          embedder: modelHealth(model),
+          reranker: modelHealth(models.reranker.status()),
+          nli: modelHealth(models.entailment.status()),
+        },
       };
     },
     drain: async (limitMs) => {
@@ -191,14 +162,17 @@ function assemble({ config, log, servesHttp }: ComposeOptions, db: OwnedDatabase
     close() {
       closing ??= (async () => {
         clearInterval(sweep);
+        stopped.abort();
         await graph.queue.stop();
         await graph.background.drain(CLOSE_LIMIT_MS);
         await search.settled();
         await telemetry.settled();
-        await embedder.close();
+        await models.close();
         await db[Symbol.asyncDispose]();
       })();
       return closing;
     },
   };
 }
+
+const modelHealth = (model: ModelState) => ({ state: model.state, ...("reason" in model ? { reason: model.reason } : {}) });

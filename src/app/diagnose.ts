@@ -9,9 +9,9 @@ import { VERSION } from "../kernel/version.ts";
 import { linkTo } from "../transports/daemon-link.ts";
 import { openAssets } from "./assets.ts";
 import { NO_DATABASE, openForReading } from "./bootstrap.ts";
-import { embedderOf, locateModel } from "./compose.ts";
 import { outsideFacts, ownerFacts } from "./diagnosis.ts";
 import { openGateway } from "./gateway.ts";
+import { openModels } from "./models.ts";
 import { helloOf, type ProcessFacts } from "./process.ts";
 
 /** How long a running daemon may take for its welcome, milliseconds. */
@@ -47,26 +47,24 @@ function readFindings(answer: unknown): Finding[] {
 async function diagnoseHere(facts: ProcessFacts, deep: boolean, signal: AbortSignal): Promise<Finding[]> {
   const { config, log, paths } = facts;
   const assets = openAssets();
-  const parts = { config, assets, log };
-  const embedder = await embedderOf(parts);
-  const common = { config, embedder, model: () => locateModel(config) };
+  const models = await openModels({ config, assets, log });
   try {
     const request = { paths: paths(), version: VERSION, address: "alone", waitMs: OWNER_LEAVES_WITHIN_MS, stop: signal, log };
     const owning = await takeOwnership(request);
     try {
       await using db = await openForReading({ config, assets, nodeName: nodeName(config), log });
-      return await diagnoseOwner(await ownerFacts({ ...common, database: { db } }, { deep, signal }));
+      return await diagnoseOwner(await ownerFacts({ models, database: { db } }, { deep, signal }));
     } finally {
       if (owning.kind === "owned") owning.lock.release();
     }
   } catch (error) {
     return await diagnoseOwner(
       await ownerFacts(
-        { ...common, database: { reason: present(error).text, isNew: error instanceof MemoryError && error.reason === NO_DATABASE } },
+        { models, database: { reason: present(error).text, isNew: error instanceof MemoryError && error.reason === NO_DATABASE } },
         { deep, signal },
       ),
     );
   } finally {
-    await embedder.close();
+    await models.close();
   }
 }

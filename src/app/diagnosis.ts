@@ -1,22 +1,20 @@
 /** Gathers what `doctor` judges: from the process that owns the database, and from outside. Migrates nothing, starts nothing. */
-import { lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { availableParallelism, freemem, totalmem } from "node:os";
+import { lstatSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Config } from "../config/load.ts";
+import { availableMb } from "../config/machine-readings.ts";
 import { chooseDatabase, modes } from "../config/modes.ts";
 import { liveOwner, readOwner } from "../daemon/owner-lock.ts";
 import { type DaemonPaths, withoutPassword } from "../daemon/paths.ts";
 import type { OurProcess, OutsideFacts, OwnerFacts, OwnerState } from "../doctor/check.ts";
 import { goldenCosine } from "../inference/models/golden.ts";
-import type { LocatedModel } from "../inference/models/locate.ts";
-import type { Embedder } from "../inference/port.ts";
 import { VERSION } from "../kernel/version.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import type { Linked } from "../transports/daemon-link.ts";
 import type { OwnedDatabase } from "./bootstrap.ts";
-
-const MEGABYTE = 1_048_576;
+import { judgeFacts } from "./judge.ts";
+import { locateModel, type Models } from "./models.ts";
 
 /** Tables that the shipped migrations create: read from the files, so that no list can fall behind. */
 const shippedTables = (): string[] =>
@@ -29,9 +27,7 @@ const shippedTables = (): string[] =>
   ].sort();
 
 export interface OwnerParts {
-  readonly config: Config;
-  readonly embedder: Embedder;
-  readonly model: () => Promise<LocatedModel>;
+  readonly models: Models;
   readonly database: { readonly db: OwnedDatabase } | { readonly reason: string; readonly isNew: boolean };
 }
 
@@ -40,17 +36,24 @@ export async function ownerFacts(
   parts: OwnerParts,
   options: { readonly deep: boolean; readonly signal: AbortSignal },
 ): Promise<OwnerFacts> {
-  const { config, embedder, database } = parts;
+  const { models, database } = parts;
+  const { config, plan, embedder } = models;
   const { settings } = config;
   const choice = chooseDatabase(config.mode, settings.DATABASE_URL.value);
-  const model = await parts.model();
+  const model = await locateModel(config);
   const golden = model.kind === "installed" ? model.settings.golden : undefined;
   return {
     mode: { name: config.mode, description: modes[config.mode].doc },
     place: choice.kind === "postgres" ? withoutPassword(choice.url) : join(config.paths.dataDir ?? "", "db"),
     isEmbedded: choice.kind === "embedded",
     configurationWarnings: config.warnings.map(({ message }) => message),
-    machine: { totalMb: Math.round(totalmem() / MEGABYTE), availableMb: availableMb(), cores: availableParallelism() },
+    machine: { totalMb: plan.readings.totalMb, availableMb: availableMb(), cores: plan.readings.logicalCores },
+    plan,
+    reranker: models.reranker,
+    rerank: models.rerank,
+    entailment: models.entailment,
+    judge: judgeFacts(config),
+    deepMs: settings.DOCTOR_DEEP_SECS.value * 1_000,
     auditKey: { isSet: settings.AUDIT_KEY.value !== undefined },
     identifiesCallers: false,
     embedder,
@@ -62,17 +65,6 @@ export async function ownerFacts(
     tables: shippedTables(),
     ...options,
   };
-}
-
-/** Memory that new work can have, MiB: what the kernel estimates, else what is free. */
-export function availableMb(): number {
-  try {
-    const found = /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync("/proc/meminfo", "utf8"));
-    if (found !== null) return Math.round(Number(found[1]) / 1024);
-  } catch {
-    // Only Linux has this file.
-  }
-  return Math.round(freemem() / MEGABYTE);
 }
 
 /** Who owns the data directory, from the lock and the answer on its socket. */

@@ -5,6 +5,7 @@ import { environment } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import { homeOf, requirePath } from "../config/paths.ts";
 import { namesOf, type VariableName } from "../config/variables.ts";
+import { hasPort, liveOwner } from "../daemon/owner-lock.ts";
 import { VERSION } from "../kernel/version.ts";
 import { type ProcessFacts, processFacts, program, signalled } from "./process.ts";
 
@@ -50,7 +51,7 @@ function installation(config: Config): Installation {
 /** The host of this process. Configuration is read when a command first needs it; help and version read none. */
 export function processHost(): CliHost {
   let known: ProcessFacts | undefined;
-  const facts = () => (known ??= processFacts());
+  const facts = () => (known ??= processFacts({ quiet: true }));
   const signal = signalled();
   return {
     version: VERSION,
@@ -66,6 +67,10 @@ export function processHost(): CliHost {
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
     migrate: async (options) => (await import("./migrate.ts")).runMigrations(facts(), options, signal),
     changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(facts(), options, signal),
-    serve: async (options) => (await import("./daemon.ts")).runServe(facts(), options, signal),
+    runningServer: () => {
+      const owner = liveOwner(facts().paths().lock);
+      return owner === undefined || !hasPort(owner) ? undefined : { pid: owner.pid, url: `http://${owner.address}` };
+    },
+    serve: async (options) => (await import("./daemon.ts")).runServe(processFacts(), options, signal),
   };
 }

@@ -26,10 +26,15 @@ export interface ProcessFacts {
   readonly paths: () => DaemonPaths;
 }
 
-/** Reads the configuration of this process; its warnings are the daemon's to tell. */
-export function processFacts(): ProcessFacts {
+/**
+ * Reads the configuration of this process; its warnings are the daemon's to tell.
+ * @param quiet a person reads standard error: what is merely going on is told only where the log level was set
+ */
+export function processFacts({ quiet = false } = {}): ProcessFacts {
   const config = loadProcessConfig();
-  const log = createLogger({ level: parseLogLevel(config.settings.LOG.value), write: (line) => void process.stderr.write(`${line}\n`) });
+  const { LOG } = config.settings;
+  const level = quiet && LOG.layer === "default" ? "warn" : parseLogLevel(LOG.value);
+  const log = createLogger({ level, write: (line) => void process.stderr.write(`${line}\n`) });
   const paths = () => {
     const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
     return daemonPaths({

@@ -1,13 +1,16 @@
 /** The services around what is recorded beside the graph, wired. */
+import type { Embedder } from "../inference/port.ts";
 import { createAudit } from "../services/audit.ts";
 import { createDecisions } from "../services/decisions.ts";
 import { createErrors } from "../services/errors.ts";
 import type { NoteStore } from "../services/observations/store.ts";
+import { createProcedures } from "../services/procedures.ts";
 import type { Reminders } from "../services/reminders.ts";
 import type { Database } from "../store/port.ts";
 
 export interface RecordsParts {
   readonly db: Database;
+  readonly embedder: Embedder;
   readonly reminders: Reminders;
   readonly notes: NoteStore;
   /** Computes vectors behind the answers. */
@@ -16,10 +19,11 @@ export interface RecordsParts {
   readonly auditKey: () => string | undefined;
 }
 
-export function composeRecords({ db, reminders, notes, queue, auditKey }: RecordsParts) {
+export function composeRecords({ db, embedder, reminders, notes, queue, auditKey }: RecordsParts) {
   return {
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
     decisions: createDecisions({ db, notes, queue }),
     errors: createErrors({ db, reminders }),
+    procedures: createProcedures({ db, embedder, queue }),
   };
 }

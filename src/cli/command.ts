@@ -30,6 +30,8 @@ export interface CliHost {
   readonly migrate: (options: { readonly statusOnly: boolean }) => Promise<MigrationOutcome>;
   /** Another length for every vector column; answers the columns that differ (with `apply`: differed). */
   readonly changeVectorWidth: (options: { readonly dimensions: number; readonly apply: boolean }) => Promise<readonly string[]>;
+  /** The `serve` that somebody already runs on this data directory; undefined where there is none. */
+  readonly runningServer: () => { readonly pid: number; readonly url: string } | undefined;
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
 }
@@ -77,7 +79,7 @@ export interface ServeOptions {
   readonly address: SocketAddress;
   /** Started by a bridge: socket only, no port, ends when idle. */
   readonly autoStarted: boolean;
-  /** Fires once the port answers. */
+  /** Fires once the port answers and the data directory is this process's; never where it could not start. */
   readonly onListening?: (url: string) => void;
 }
 

@@ -41,3 +41,20 @@ export function loadProcessConfig(): Config {
 
 /** Label of this machine: the setting, else the host name that the system reports (a shell often does not export `HOSTNAME`). */
 export const nodeName = (config: Config): string => config.settings.NODE_NAME.value ?? hostname();
+
+/**
+ * A vendor's own key, looked for under the names of a service that a person has chosen; undefined where none is set. Never a setting by itself: a key that
+ * merely lies in the environment is not read.
+ */
+export function vendorKey(names: readonly string[]): string | undefined {
+  const env = environment();
+  return names.map((name) => env[name]?.trim() ?? "").find((key) => key !== "");
+}
+
+/** What a program that a person chose sees of our environment: everything but our own settings and the database's address. */
+export const childEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment()).flatMap(([name, value]): [string, string][] =>
+      value === undefined || /^(?:CUBA_|MEMORY_INDUSTRY_|DATABASE_URL$)/.test(name) ? [] : [[name, value]],
+    ),
+  );

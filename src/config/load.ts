@@ -45,8 +45,6 @@ export interface Layers {
   readonly environment: Environment;
   /** Later files lose to earlier ones. */
   readonly files?: readonly EnvFileLayer[];
-  /** What the memory governor proposes; only for variables nobody set. */
-  readonly governor?: Environment;
   readonly machine: Machine;
 }
 
@@ -64,7 +62,7 @@ interface Layer {
 }
 
 /**
- * Reads every variable of the table through the layers: explicit variable > env files > governor > mode preset > built-in default.
+ * Reads every variable of the table through the layers: explicit variable > env files > mode preset > built-in default ({@link govern} adds what the memory plan says).
  * Blank is unset (but for the kinds that keep it). A bad value is warned about and passed over, as if it were not there. Never throws.
  */
 export function loadConfig(layers: Layers): Config {
@@ -75,16 +73,29 @@ export function loadConfig(layers: Layers): Config {
   ];
   const mode = modeOf(settle("MODE", given, warnings).value);
   const preset = modes[mode].preset;
-  const all: Layer[] = [
-    ...given,
-    { layer: "governor", find: (key) => findIn(layers.governor ?? {}, key) },
-    { layer: "mode", find: (key) => found(`mode ${mode}`, preset[key], key) },
-  ];
+  const all: Layer[] = [...given, { layer: "mode", find: (key) => found(`mode ${mode}`, preset[key], key) }];
   const rest = variableNames.filter((key) => key !== "MODE").map((key) => [key, settle(key, all, warnings)]);
   // A codec: each entry was read by the kind that stands beside its key in the table, which is what `Settings` says.
   const settings = Object.fromEntries([["MODE", settle("MODE", given, [])], ...rest]) as Settings;
   const paths = resolvePaths(layers.environment, layers.machine, { dataDir: settings.DATA_DIR.value, undoDir: settings.UNDO_DIR.value });
   return { settings, mode, paths, warnings };
+}
+
+/**
+ * The same configuration with the governor's values in every variable that nobody set: below the environment and the env files, above the mode and the
+ * default. Pure. A value of the governor that its own table refuses is a fault of ours and warned about like any other.
+ */
+export function govern(config: Config, values: Environment): Config {
+  const warnings: ConfigWarning[] = [...config.warnings];
+  const layer: Layer = { layer: "governor", find: (key) => findIn(values, key) };
+  const settled = variableNames.map((key) => {
+    const now = config.settings[key];
+    if (now.layer === "environment" || now.layer === "env file") return [key, now];
+    const proposed = settle(key, [layer], warnings);
+    return [key, proposed.layer === "governor" ? proposed : now];
+  });
+  // A codec, as in `loadConfig`.
+  return { ...config, settings: Object.fromEntries(settled) as Settings, warnings };
 }
 
 const modeOf = (value: unknown): Mode => (value === "red" || value === "completo" ? value : "local");

@@ -14,14 +14,16 @@ import {
   onOff,
   path,
   postgresUrl,
+  powerOfTwoOrZero,
   seconds,
   secondsOrOff,
   text,
   textOrEmpty,
   webUrl,
 } from "../kernel/kinds.ts";
+import { judgeAliases, judgeWords } from "./judge-variables.ts";
 
-export const groups = ["database", "daemon", "models", "tools", "process"] as const;
+export const groups = ["database", "daemon", "models", "judge", "tools", "process"] as const;
 export type Group = (typeof groups)[number];
 
 interface Described {
@@ -40,6 +42,8 @@ interface Described {
 /** Either a built-in default, written as a person would type it and read by the same kind, or the words for what being unset means. */
 export type Variable = Described &
   ({ readonly default: string | number; readonly unset?: never } | { readonly unset: string; readonly default?: never });
+
+const device = oneOf(["gpu", "cpu"], { cuda: "gpu", directml: "gpu" });
 
 /** A day; no wait of ours is meant to last longer. */
 const DAY_SECS = 86_400;
@@ -205,6 +209,113 @@ export const variables = {
   },
   CHUNK_THRESHOLD_CHARS: { is: integer(1), group: "models", default: 1_800, doc: "longer text is embedded in chunks too" },
   CHUNK_CHARS: { is: integerWithFloor(200), group: "models", default: 1_400, doc: "characters of a chunk" },
+  RERANKER_PATH: {
+    is: path,
+    group: "models",
+    unset: "reranker/ in the cache directory",
+    doc: "directory of the reranker; a path that does not exist switches it off",
+  },
+  RERANK_TIMEOUT_SECS: {
+    is: seconds(1, 600),
+    group: "models",
+    default: 20,
+    doc: "longest time of a rerank; after it the fused order is served",
+  },
+  RERANK_DEVICE: {
+    is: device,
+    group: "models",
+    default: "gpu",
+    doc: "where the reranker runs; a card only where the program, its libraries and the memory plan allow it",
+  },
+  RERANK_INTRA_THREADS: {
+    is: integer(1, 256),
+    group: "models",
+    unset: "2 on a card, else half the logical cores, 1 to 8",
+    doc: "threads of the reranker",
+  },
+  RERANK_CHUNK: { is: integer(1, 1_024), group: "models", default: 16, doc: "candidates of one pass through the reranker" },
+  RERANK_BUCKET: {
+    is: powerOfTwoOrZero(512),
+    group: "models",
+    unset: "512 where the shape is fixed, else 0",
+    doc: "texts are padded to a multiple of so many tokens; 0 pads to the longest of the pass",
+  },
+  RERANK_FIXED_SHAPE: {
+    is: onOff,
+    group: "models",
+    unset: "on where the reranker is placed on a card",
+    doc: "every pass has the same shape",
+  },
+  RERANK_LENGTH_BUCKETING: {
+    is: onOff,
+    group: "models",
+    unset: "on unless the shape is fixed",
+    doc: "candidates of similar length go together",
+  },
+  WARM_RERANKER: { is: onOff, group: "models", default: "off", doc: "load the reranker at the start in place of with its first question" },
+  NLI_PATH: {
+    is: path,
+    group: "models",
+    unset: "models-nli/ in the cache directory",
+    doc: "directory of the entailment model; a path that does not exist switches it off",
+  },
+  NLI_INTRA_THREADS: {
+    is: integer(1, 256),
+    group: "models",
+    unset: "half the logical cores, 1 to 4",
+    doc: "threads of the entailment model",
+  },
+  DOCTOR_DEEP_SECS: { is: seconds(1, 3_600), group: "models", default: 300, doc: "longest load of each model in doctor --deep" },
+
+  // Judge
+  JUDGE: {
+    is: oneOf(judgeWords, judgeAliases),
+    group: "judge",
+    unset: "the local model, the client's own, an endpoint that is set",
+    doc: "who judges claims and conflicts; auto adds what costs money, and so does naming it",
+  },
+  JUEZ_CLI: {
+    is: text,
+    group: "judge",
+    names: ["MEMORY_INDUSTRY_LLM_CLI", "MEMORY_INDUSTRY_JUEZ_CLI", "CUBA_JUEZ_CLI"],
+    unset: "claude",
+    doc: "chat program of the judge, a name or a path",
+  },
+  JUEZ_MODEL: {
+    is: text,
+    group: "judge",
+    names: ["MEMORY_INDUSTRY_LLM_MODEL", "MEMORY_INDUSTRY_JUEZ_MODEL", "CUBA_JUEZ_MODEL"],
+    unset: "claude-haiku-4-5, gemini-2.0-flash for gemini, else the provider's own",
+    doc: "model of the chat program, the endpoint or the API",
+  },
+  JUEZ_TIMEOUT_SECS: {
+    is: seconds(1, 3_600),
+    group: "judge",
+    names: ["MEMORY_INDUSTRY_LLM_TIMEOUT_SECS", "MEMORY_INDUSTRY_JUEZ_TIMEOUT_SECS", "CUBA_JUEZ_TIMEOUT_SECS"],
+    default: 30,
+    doc: "longest time of one judgment",
+  },
+  JUEZ_MAX_PAIRS: {
+    is: integer(1, 25),
+    group: "judge",
+    names: ["MEMORY_INDUSTRY_LLM_MAX_PAIRS", "MEMORY_INDUSTRY_JUEZ_MAX_PAIRS", "CUBA_JUEZ_MAX_PAIRS"],
+    default: 5,
+    doc: "pairs of one scan, and pieces of evidence judged for one claim",
+  },
+  NLI_ESCALATE: {
+    is: onOff,
+    group: "judge",
+    default: "off",
+    doc: "send claims that the local model leaves undecided to a model that may be asked",
+  },
+  LLM_PROVIDER: { is: text, group: "judge", unset: "none", doc: "chat service of the judge, by name; setting it is choosing it" },
+  LLM_BASE_URL: {
+    is: webUrl,
+    group: "judge",
+    unset: "the provider's own",
+    doc: "address of an OpenAI-compatible chat service; setting it is choosing it",
+  },
+  LLM_API_KEY: { is: text, group: "judge", secret: true, unset: "the vendor's own variable", doc: "key of the chat service" },
 
   // Tools and search
   TOOL_PROFILE: {

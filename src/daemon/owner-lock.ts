@@ -124,6 +124,9 @@ export function liveOwner(path: string): OwnerRecord | undefined {
   return owner !== undefined && isRunning(owner) ? owner : undefined;
 }
 
+/** True for a `serve`; false for a daemon without a port. */
+export const hasPort = ({ address }: OwnerRecord): boolean => address !== "auto" && address !== "alone";
+
 /** Decoded by hand: the bridge reads this too, and must not load a schema library. */
 function decodeOwner(value: unknown): OwnerRecord | undefined {
   if (typeof value !== "object" || value === null) return undefined;

@@ -6,7 +6,7 @@ import { type DaemonOptions, runDaemon } from "./run.ts";
 
 export interface ServeOptions extends Omit<DaemonOptions, "door"> {
   readonly http: HttpDoorOptions;
-  /** The port answers; the database may still be opening. */
+  /** The port answers and the data directory is ours; the database may still be opening. */
   readonly onListening?: ((url: string, port: number) => void) | undefined;
 }
 
@@ -27,6 +27,9 @@ export async function serve(options: ServeOptions): Promise<number> {
     options.stderr(`memory-industry serve: ${present(error).text}`);
     return 1;
   }
-  options.onListening?.(door.url, door.port);
-  return await runDaemon({ ...options, door });
+  const open: HttpDoor["open"] = (house) => {
+    door.open(house);
+    options.onListening?.(door.url, door.port);
+  };
+  return await runDaemon({ ...options, door: { ...door, open } });
 }

@@ -1,5 +1,5 @@
 /** What a check is: one file each, one array (`registry.ts`). A check reads and judges; it repairs nothing, migrates nothing, downloads nothing. */
-import type { Embedder } from "../inference/port.ts";
+import type { Embedder, Entailment, Reranker } from "../inference/port.ts";
 import type { CallScope } from "../kernel/context.ts";
 import type { Database } from "../store/port.ts";
 
@@ -27,6 +27,36 @@ export interface MigrationFact {
   readonly state: "applied" | "pending" | "edited" | "dirty" | "unknown";
 }
 
+export interface ModelPlanFacts {
+  readonly state: "runs" | "light" | "off" | "absent";
+  readonly reason: string;
+}
+
+/** What the memory governor made of the machine; sizes in MiB. */
+export interface PlanFacts {
+  readonly level: string;
+  readonly budgetMb: number;
+  readonly committedMb: number;
+  readonly readings: {
+    readonly availableMb: number;
+    readonly cgroupLimitMb: number | undefined;
+    readonly vramFreeMb: number | undefined;
+  };
+  readonly models: Readonly<Record<"embedder" | "reranker" | "nli", ModelPlanFacts>>;
+  readonly rerankerOnCard: boolean;
+  readonly card: { readonly capMb: number } | undefined;
+}
+
+/** Who judges, as far as a person chose it. */
+export interface JudgeFacts {
+  readonly choice: string | undefined;
+  /** Chat backends that may be asked without a client, in order. */
+  readonly chosen: readonly string[];
+  readonly problem: string | undefined;
+  /** Programs and keys that lie there and are nobody's choice. */
+  readonly lying: readonly string[];
+}
+
 /** What the owner of the database knows: the daemon, or a process that found none. */
 export interface OwnerFacts {
   readonly mode: { readonly name: string; readonly description: string };
@@ -36,6 +66,14 @@ export interface OwnerFacts {
   /** Names and texts of variables that could not be used as they are. */
   readonly configurationWarnings: readonly string[];
   readonly machine: { readonly totalMb: number; readonly availableMb: number; readonly cores: number };
+  /** The memory plan that this process started with. */
+  readonly plan: PlanFacts;
+  readonly reranker: Reranker;
+  readonly rerank: { readonly byDefault: boolean; readonly depth: number };
+  readonly entailment: Entailment;
+  readonly judge: JudgeFacts;
+  /** Longest load of one model with `--deep`, milliseconds. */
+  readonly deepMs: number;
   readonly auditKey: { readonly isSet: boolean };
   /** The server identifies callers as principals. */
   readonly identifiesCallers: boolean;

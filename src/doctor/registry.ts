@@ -12,16 +12,21 @@ import decayAnchor from "./checks/decay-anchor.ts";
 import embeddingCoverage from "./checks/embedding-coverage.ts";
 import embeddingDim from "./checks/embedding-dim.ts";
 import extensions from "./checks/extensions.ts";
+import generativeLlm from "./checks/generative-llm.ts";
+import gpu from "./checks/gpu.ts";
 import graphConnectivity from "./checks/graph-connectivity.ts";
 import httpPort from "./checks/http-port.ts";
 import locale from "./checks/locale.ts";
 import machine from "./checks/machine.ts";
 import migrations from "./checks/migrations.ts";
 import mode from "./checks/mode.ts";
+import nliEntailment from "./checks/nli-entailment.ts";
 import onnxModel from "./checks/onnx-model.ts";
 import orTsquery from "./checks/or-tsquery.ts";
 import owner from "./checks/owner.ts";
 import rbac from "./checks/rbac.ts";
+import reranker from "./checks/reranker.ts";
+import resourcePlan from "./checks/resource-plan.ts";
 import runtimeRole from "./checks/runtime-role.ts";
 import schema from "./checks/schema.ts";
 import secretFiles from "./checks/secret-files.ts";
@@ -33,6 +38,7 @@ export const checks: readonly Check[] = [
   owner,
   httpPort,
   machine,
+  resourcePlan,
   connection,
   extensions,
   locale,
@@ -40,6 +46,10 @@ export const checks: readonly Check[] = [
   schema,
   orTsquery,
   onnxModel,
+  gpu,
+  reranker,
+  nliEntailment,
+  generativeLlm,
   embeddingDim,
   embeddingCoverage,
   bitemporal,

@@ -1,6 +1,6 @@
 /** Entity names: what is accepted, what counts as the same name, and which names a question mentions (`tools-graph.md` §3.3, `retrieval.md` §2.4). */
 import { invalid } from "../kernel/errors.ts";
-import { charCount, isStorable } from "../kernel/text.ts";
+import { charCount, firstChars, isBlank, isStorable } from "../kernel/text.ts";
 import { hasDenseScript } from "./words.ts";
 
 /** Longest entity name, in code points. */
@@ -8,6 +8,9 @@ export const MAX_NAME_CHARS = 200;
 
 /** Control characters, and the marks that turn the writing direction: a name that cannot be seen cannot be typed again. */
 const INVISIBLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufeff]/u;
+/** Break hints that text copied from a page brings along; unlike joiners they mean nothing in any script. */
+const BREAK_HINTS = /[\u00ad\u200b\u2060]/gu;
+const UNFIT_FOR_LABELS = /[\p{Cc}\p{Surrogate}\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
 /**
  * The form in which a name from a caller or a model is stored: Unicode NFC, trimmed, inner white space one blank.
@@ -16,13 +19,19 @@ const INVISIBLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufeff]/u;
  */
 export function cleanName(raw: string, field = "name"): string {
   const name = raw.normalize("NFC").replace(/\s+/gu, " ").trim();
-  if (name === "") throw invalid(`${field} is empty. Give a name of 1 to ${MAX_NAME_CHARS} characters. Nothing was written.`, { field });
+  if (isBlank(name)) throw invalid(`${field} is blank. Give a name of 1 to ${MAX_NAME_CHARS} characters. Nothing was written.`, { field });
   if (INVISIBLE.test(name) || !isStorable(name))
     throw invalid(`${field} holds a control character or half a character. Send the name without it. Nothing was written.`, { field });
   const length = charCount(name);
   if (length > MAX_NAME_CHARS)
     throw invalid(`${field} has ${length} characters; at most ${MAX_NAME_CHARS} fit. Shorten it. Nothing was written.`, { field });
   return name;
+}
+
+/** What a client or a person calls something, made fit to be kept and shown: for labels that are never refused. Empty where nothing visible is left. */
+export function cleanLabel(raw: string): string {
+  const label = raw.normalize("NFC").replace(/\s+/gu, " ").replace(UNFIT_FOR_LABELS, "").trim();
+  return isBlank(label) ? "" : firstChars(label, MAX_NAME_CHARS).trim();
 }
 
 const SEPARATOR_BETWEEN_DIGITS = /(?<=\p{Nd})[\s\-_/]+(?=\p{Nd})/gu;
@@ -32,12 +41,13 @@ const DOT_BETWEEN_LETTERS = /(?<=\p{L}\p{M}*)\.(?=\p{L})/gu;
 /**
  * The key under which two spellings are one name: lower case without white space, `-`, `_`, `/`, and without `.` between letters.
  * `Mapupita-Web` = `mapupita web`, `Node.js` = `nodejs`. `+`, `#`, a leading `.` and any separator between two digits stay, so that
- * `C`, `C++`, `C#` are three names, `.NET` is not `net` and `1.0` not `10`. Empty for a name of separators alone: that never matches by key.
+ * `C`, `C++`, `C#` are three names, `.NET` is not `net` and `1.0` not `10`. Soft hyphens and zero-width spaces do not count. Empty for a name of separators alone: that never matches by key.
  */
 export function nameKey(name: string): string {
   return name
     .normalize("NFC")
     .toLowerCase()
+    .replace(BREAK_HINTS, "")
     .replace(SEPARATOR_BETWEEN_DIGITS, (run) => run.replace(/\s+/gu, "") || " ")
     .replace(SEPARATOR_ELSEWHERE, "")
     .replace(DOT_BETWEEN_LETTERS, "");

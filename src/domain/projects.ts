@@ -1,5 +1,7 @@
 /** What identifies a project: the repository, not the directory's name (`tools-cognition.md` §1.3). Pure rules; git is asked elsewhere. */
 
+import { cleanLabel } from "./names.ts";
+
 /** What is known of the directory a client works in. */
 export interface WorkspaceFacts {
   /** Top level of the work tree, else the directory; symbolic links resolved. */
@@ -50,7 +52,7 @@ const lastSegment = (path: string): string =>
 /** The name a new project gets: last segment of the remote, else of the top level. Empty for a root directory. */
 export function projectName({ top, remote }: WorkspaceFacts): string {
   const address = remote === undefined ? undefined : remoteIdentity(remote);
-  return lastSegment(address ?? top).normalize("NFC");
+  return cleanLabel(lastSegment(address ?? top));
 }
 
 /** `api`, `api-2`, `api-3`…: the first that `isTaken` lets pass. */

@@ -3,6 +3,7 @@
  * Every text says what happened, whether anything was written, and what to do next; it never holds a secret.
  */
 import { redact } from "./secrets.ts";
+import { visible } from "./text.ts";
 
 /** The closed list of error codes; what each becomes at an edge stands in {@link errorCodes}. */
 export type ErrorCode =
@@ -84,7 +85,7 @@ export class MemoryError extends Error {
 /** How much of an offending value an error repeats, in code points: enough to recognise it, too little to flood a context. */
 const SHOWN_VALUE_CHARS = 60;
 
-/** Renders a value for an error text: JSON, redacted, cut. */
+/** Renders a value for an error text: JSON, redacted, cut; what cannot be seen is written out. */
 export function shown(value: unknown): string {
   let text: string;
   try {
@@ -92,7 +93,7 @@ export function shown(value: unknown): string {
   } catch {
     text = String(value);
   }
-  const chars = Array.from(redact(text));
+  const chars = Array.from(visible(redact(text)));
   return chars.length > SHOWN_VALUE_CHARS ? `${chars.slice(0, SHOWN_VALUE_CHARS).join("")}…` : chars.join("");
 }
 
@@ -165,7 +166,7 @@ export function present(error: unknown, callId?: string): Presented {
   if (error instanceof MemoryError) {
     const facts = errorCodes[error.code];
     const rpc = error.rpc ?? (typeof facts.mcp === "number" ? facts.mcp : rpcCode.internal);
-    return { code: error.code, text: redact(error.message), rpc, exit: facts.exit, data: error.data };
+    return { code: error.code, text: visible(redact(error.message)), rpc, exit: facts.exit, data: error.data };
   }
   const id = callId === undefined ? "" : ` (call ${callId})`;
   return {
@@ -177,7 +178,7 @@ export function present(error: unknown, callId?: string): Presented {
   };
 }
 
-/** The whole cause chain as one redacted line, for the log and the failure table. */
+/** The whole cause chain as one redacted line that can be stored, for the log and the failure table. */
 export function causeChain(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error, depth = 0; at !== undefined && depth < 8; depth++) {
@@ -189,5 +190,5 @@ export function causeChain(error: unknown): string {
       break;
     }
   }
-  return redact(parts.join(" ← "));
+  return visible(redact(parts.join(" ← ")));
 }

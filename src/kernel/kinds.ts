@@ -69,6 +69,16 @@ export const integerWithFloor = (floor: number): Kind<number> => ({
   },
 });
 
+/** 0 (pad to the longest), or a power of two up to `most`. */
+export const powerOfTwoOrZero = (most: number): Kind<number> => ({
+  expected: `0 or a power of two up to ${most}`,
+  format: "number",
+  read: (raw) => {
+    const value = integerForm.test(raw) ? Number(raw) : Number.NaN;
+    return value === 0 || (value >= 1 && value <= most && Number.isInteger(Math.log2(value))) ? accept(value) : reject;
+  },
+});
+
 /** Seconds, whole. */
 export const seconds = (least: number, most: number): Kind<number> => {
   const whole = integer(least, most);

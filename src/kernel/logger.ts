@@ -30,8 +30,11 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
   const now = options.now ?? (() => new Date());
   const emit = (level: LogLevel, message: string, fields: LogFields = {}) => {
     if (order[level] < least) return;
-    const line: Record<string, unknown> = { at: now().toISOString(), level, message: redact(message) };
-    for (const [key, value] of Object.entries({ ...bound, ...fields })) if (value !== undefined) line[key] = clean(value);
+    const own = { at: now().toISOString(), level, message: redact(message) };
+    const line: Record<string, unknown> = { ...own };
+    // A field must not pass for the level or the time: whoever filters by them would lose the line.
+    for (const [key, value] of Object.entries({ ...bound, ...fields }))
+      if (value !== undefined) line[key in own ? `field_${key}` : key] = clean(value);
     options.write(JSON.stringify(line));
   };
   return {

@@ -32,6 +32,15 @@ export function oneLine(text: string, limit: number): string {
   return cut.length < flat.length ? `${cut}…` : cut;
 }
 
+/** Control characters but tab and line ends, marks that turn the writing direction, halves of surrogate pairs. */
+const UNSEEN = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
+
+/** The text with what cannot be seen or stored written out, for messages and logs: a NUL as `\u0000`. */
+export const visible = (text: string): string => text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** True where a reader sees nothing: white space, control characters and characters without a shape of their own (zero width space, joiners). */
+export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}]*$/u.test(text);
+
 /** True where the text can be stored as UTF-8 in PostgreSQL: no NUL and no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();

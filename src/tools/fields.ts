@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parseInstant } from "../domain/timestamps.ts";
 import { isUuid } from "../kernel/ids.ts";
-import { charCount, isStorable } from "../kernel/text.ts";
+import { charCount, isBlank, isStorable } from "../kernel/text.ts";
 
 /** Longest text of one stored memory, code points (`tools-graph.md` §1.2). */
 export const CONTENT_CHARS = 10_000;
@@ -24,7 +24,7 @@ export const filledText = (most: number, describe: string) =>
   z
     .string()
     .refine(isStorable, { message: unstorable })
-    .refine((value) => value.trim() !== "", { message: "text that is not blank" })
+    .refine((value) => !isBlank(value), { message: "text that is not blank" })
     .refine((value) => charCount(value) <= most, { message: "length" })
     .meta({ description: describe, minLength: 1, maxLength: most });
 
@@ -33,7 +33,7 @@ export const longText = (describe: string) =>
   z
     .string()
     .refine(isStorable, { message: unstorable })
-    .refine((value) => value.trim() !== "", { message: "text that is not blank" })
+    .refine((value) => !isBlank(value), { message: "text that is not blank" })
     .meta({ description: describe, minLength: 1 });
 
 export const entityName = (describe: string) => filledText(NAME_CHARS, describe);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cleanName } from "../domain/names.ts";
 import type { Backfilled, Merged } from "../services/project-merge.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { filledText, flag, offset } from "./fields.ts";
@@ -52,7 +53,7 @@ export default defineTool({
       input: z.object({ name }),
       secretGate: ["name"],
       run: async (ctx, args, { projects }) => {
-        const switched = await projects.switchTo(ctx, args.name.trim());
+        const switched = await projects.switchTo(ctx, cleanName(args.name));
         return {
           action: "switch",
           project: switched.project,
@@ -68,7 +69,7 @@ export default defineTool({
     stats: action({
       input: z.object({ name: name.optional() }),
       run: async (ctx, args, { projects }) => {
-        const stats = await projects.stats(ctx, args.name?.trim());
+        const stats = await projects.stats(ctx, args.name === undefined ? undefined : cleanName(args.name));
         if (stats === undefined)
           return { action: "stats", project: null, note: "no project is active; name one, or see cuba_proyecto action=list" };
         const { project, ...counts } = stats;
@@ -79,19 +80,20 @@ export default defineTool({
       input: z.object({ name, to }),
       secretGate: ["to"],
       run: async (ctx, args, { projects }) => {
-        const renamed = await projects.rename(ctx, args.name.trim(), args.to.trim());
-        return { action: "rename", from: args.name.trim(), to: args.to.trim(), renamed };
+        const [from, wanted] = [cleanName(args.name), cleanName(args.to, "to")];
+        return { action: "rename", from, to: wanted, renamed: await projects.rename(ctx, from, wanted) };
       },
     }),
     merge: action({
       input: z.object({ name, to, confirm }),
       secretGate: ["to"],
-      run: async (ctx, args, { projects }) => merged(await projects.merge(ctx, args.name.trim(), args.to.trim(), args.confirm === true)),
+      run: async (ctx, args, { projects }) =>
+        merged(await projects.merge(ctx, cleanName(args.name), cleanName(args.to, "to"), args.confirm === true)),
     }),
     backfill: action({
       input: z.object({ name, confirm }),
       secretGate: ["name"],
-      run: async (ctx, args, { projects }) => backfilled(await projects.backfill(ctx, args.name.trim(), args.confirm === true)),
+      run: async (ctx, args, { projects }) => backfilled(await projects.backfill(ctx, cleanName(args.name), args.confirm === true)),
     }),
   },
 });

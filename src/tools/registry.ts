@@ -7,6 +7,7 @@ import discover from "./discover.ts";
 import entities from "./entities.ts";
 import observations from "./observations.ts";
 import pastErrors from "./past-errors.ts";
+import procedures from "./procedures.ts";
 import projects from "./projects.ts";
 import relations from "./relations.ts";
 import reportError from "./report-error.ts";
@@ -26,6 +27,7 @@ export const tools: readonly Tool[] = [
   sessions,
   decisions,
   projects,
+  procedures,
   audit,
   whoami,
   discover,

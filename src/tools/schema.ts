@@ -1,7 +1,7 @@
 /** From zod to the JSON Schema dialect that every client accepts, and from a zod issue to a sentence a model can act on. */
 import { z } from "zod";
 import { invalid, invalidChoice, type MemoryError, shown } from "../kernel/errors.ts";
-import { charCount } from "../kernel/text.ts";
+import { charCount, isBlank } from "../kernel/text.ts";
 
 /** The subset of JSON Schema that we publish: no `$ref`, unions, `const`, `pattern` or `additionalProperties` (some clients refuse a whole catalogue for one). */
 export interface JsonSchema {
@@ -114,7 +114,7 @@ function describeValue(value: unknown): string {
   if (typeof value === "object") return "an object";
   if (typeof value === "string") {
     const length = charCount(value);
-    return length > 60 ? `text of ${length} characters` : value.trim() === "" ? "blank text" : `the text ${JSON.stringify(shown(value))}`;
+    return length > 60 ? `text of ${length} characters` : isBlank(value) ? "blank text" : `the text ${JSON.stringify(shown(value))}`;
   }
   return `the ${typeof value} ${shown(value)}`;
 }

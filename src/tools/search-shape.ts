@@ -3,7 +3,9 @@ import { fitToBudget } from "../domain/retrieval/budget.ts";
 import { firstChars } from "../kernel/text.ts";
 import { mostTokens, tokenCounter } from "../kernel/tokens.ts";
 import type { Connections, Degradation, Found, HybridAnswer } from "../services/search/request.ts";
+import type { Verification } from "../services/search/verify.ts";
 import type { Answer } from "./define.ts";
+import { fitRows } from "./fit.ts";
 
 export type ResultFormat = "compact" | "verbose";
 
@@ -171,5 +173,40 @@ export async function shapeHybrid(
             ...(warning === undefined ? {} : { warning }),
           })),
         }),
+  };
+}
+
+/** Similarities are single precision: four digits are what they say. */
+const SIMILARITY_DIGITS = 4;
+
+/** The answer of `mode=verify`. */
+export async function shapeVerification(claim: string, v: Verification, compactChars: number): Promise<Answer> {
+  const rows = v.evidence.map(({ id, content, similarity, type, entity }) => {
+    const cut = firstChars(content, compactChars);
+    return {
+      id,
+      content: cut,
+      similarity: rounded(similarity, SIMILARITY_DIGITS),
+      type,
+      entity,
+      ...(cut === content ? {} : { truncated: true }),
+    };
+  });
+  const page = await fitRows({ rows, total: rows.length, offset: 0, long: "content" });
+  return {
+    mode: "verify",
+    claim,
+    confidence: v.confidence,
+    grounding: v.grounding,
+    interpretation: v.interpretation,
+    evidence: page.rows,
+    evidence_count: v.evidence.length,
+    judged_by: v.judgedBy,
+    verdicts_reached: v.verdictsReached,
+    calibrated_accuracy: v.calibratedAccuracy ?? null,
+    calibrated_n: v.calibratedN,
+    ...(v.verifyId === undefined ? {} : { verify_id: v.verifyId }),
+    ...(page.truncated ? { truncated: true, total: page.total } : {}),
+    ...(v.degraded.length === 0 ? {} : { degraded: true, degraded_reason: v.degraded.join(" ") }),
   };
 }

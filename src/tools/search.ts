@@ -6,7 +6,7 @@ import { type Ablation, searchScopes } from "../services/search/request.ts";
 import { type Answer, type Arguments, action, defineTool } from "./define.ts";
 import { CONTENT_CHARS, choice, clamped, filledText, flag, instant, int } from "./fields.ts";
 import { issueError, jsonSchema } from "./schema.ts";
-import { shapeHybrid } from "./search-shape.ts";
+import { shapeHybrid, shapeVerification } from "./search-shape.ts";
 import type { Services } from "./services.ts";
 
 const DEFAULT_LIMIT = 10;
@@ -110,5 +110,10 @@ export default defineTool({
   selector: { name: "mode", describe: "search, or check a claim", default: "hybrid" },
   actions: {
     hybrid: action({ input: hybridInput, run: (ctx, args, services) => answerHybrid(ctx, args, services) }),
+    verify: action({
+      input: z.object({ query }),
+      run: async (ctx, { query: claim }, { search, presentation }) =>
+        shapeVerification(claim, await search.verify(ctx, claim), presentation.compactChars),
+    }),
   },
 });

@@ -5,6 +5,7 @@ import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
 import type { Errors } from "../services/errors.ts";
 import type { Observations } from "../services/observations/observations.ts";
+import type { Procedures } from "../services/procedures.ts";
 import type { Projects } from "../services/projects.ts";
 import type { Relations } from "../services/relations/relations.ts";
 import type { Search } from "../services/search/search.ts";
@@ -23,6 +24,7 @@ export interface Services {
   readonly errors: Errors;
   readonly audit: Audit;
   readonly decisions: Decisions;
+  readonly procedures: Procedures;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };
   readonly sessions: Sessions;

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { cleanName } from "../domain/names.ts";
+import { isBlank } from "../kernel/text.ts";
 import { shownReminder } from "../services/reminders.ts";
 import { type EndResult, outcomes, type StartResult } from "../services/sessions.ts";
 import { type Answer, action, defineTool } from "./define.ts";
@@ -30,8 +32,8 @@ export default defineTool({
       }),
       secretGate: ["name", "goals", "project"],
       run: async (ctx, { name, goals, project }, { sessions }) => {
-        const wanted = project?.trim() === "" ? undefined : project?.trim();
-        return started(await sessions.start(ctx, { name: name.trim() === "" ? "unnamed" : name, goals, project: wanted }));
+        const wanted = project === undefined || isBlank(project) ? undefined : cleanName(project, "project");
+        return started(await sessions.start(ctx, { name: isBlank(name) ? "unnamed" : name, goals, project: wanted }));
       },
     }),
     end: action({

@@ -32,6 +32,7 @@ export interface Script {
   readonly findings?: readonly Finding[];
   readonly migrations?: MigrationOutcome;
   readonly columns?: readonly string[];
+  readonly runningServer?: { readonly pid: number; readonly url: string };
 }
 
 const homes: string[] = [];
@@ -106,6 +107,7 @@ export function fakeHost(script: Script = {}): FakeHost {
       return script.columns ?? [];
     },
     diagnose: async () => script.findings ?? [],
+    runningServer: () => script.runningServer,
     serve: async ({ address, onListening }) => {
       life.push(`serve ${address.host}:${address.port}`);
       onListening?.(`http://${address.host}:${address.port}`);

@@ -7,16 +7,16 @@ import { fakeHost } from "./fake-host.ts";
 
 /** A hub that answers everything with 404 and counts. */
 function emptyHub() {
-  let requests = 0;
+  const asked: string[] = [];
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: () => {
-      requests++;
+    fetch: ({ url }) => {
+      asked.push(new URL(url).pathname);
       return new Response("no", { status: 404 });
     },
   });
-  return { url: server.url.origin, count: () => requests, [Symbol.asyncDispose]: () => server.stop(true) };
+  return { url: server.url.origin, asked: () => asked, count: () => asked.length, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
 describe("models", () => {
@@ -27,6 +27,20 @@ describe("models", () => {
     expect(hub.count()).toBeGreaterThan(0);
     expect(existsSync(join(host.home, ".cache", "memory-industry", "models"))).toBe(false);
     expect(host.out()).toBe("");
+  });
+
+  test("every model that a hint names can be asked for, and all asks for the first of them first", async () => {
+    for (const [what, repository] of [
+      ["embed", "/Xenova/multilingual-e5-small/"],
+      ["reranker", "bge-reranker-v2-m3"],
+      ["nli", "mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"],
+      ["all", "/Xenova/multilingual-e5-small/"],
+    ] as const) {
+      await using hub = emptyHub();
+      const host = fakeHost({ installation: { modelsUrl: hub.url } });
+      expect(await runCli(["models", what], host)).toBe(1);
+      expect(hub.asked()[0]).toContain(repository);
+    }
   });
 
   test("runtime and status ask nobody", async () => {

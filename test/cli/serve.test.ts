@@ -41,8 +41,17 @@ describe("start", () => {
     }
     expect(host.life).toEqual(["serve 127.0.0.1:0"]);
     expect(host.out()).toContain("http://127.0.0.1:0/mcp");
+    expect(host.out()).toContain(`Port ${taken.port} is taken by another program`);
     for (const client of ["claude", "cursor", "codex"]) expect(host.out()).toContain(`memory-industry setup ${client} --apply`);
-    expect(host.out().trim().split("\n").length).toBeLessThanOrEqual(13);
+    expect(host.out().trim().split("\n").length).toBeLessThanOrEqual(14);
+  });
+
+  test("where a server of this data directory already runs it starts none, says where that one is, and how to go on", async () => {
+    const host = fakeHost({ runningServer: { pid: 4711, url: "http://127.0.0.1:8787" } });
+    expect(await runCli(["start"], host)).toBe(0);
+    expect(host.life).toEqual([]);
+    expect(host.out()).toContain("MemoryIndustry already runs at http://127.0.0.1:8787/mcp (process 4711); nothing was started.");
+    expect(host.out()).toContain("memory-industry setup claude --apply");
   });
 
   test("from source the lines to copy start with what started this program", async () => {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Config, loadConfig } from "../../src/config/load.ts";
+import { type Config, govern, loadConfig } from "../../src/config/load.ts";
 import type { Environment } from "../../src/config/paths.ts";
 
 const machine = { platform: "linux", workingDirectory: "/work dir" };
-const load = (environment: Environment, rest: { files?: { path: string; values: Environment }[]; governor?: Environment } = {}): Config =>
-  loadConfig({ environment: { HOME: "/home/ana", ...environment }, machine, ...rest });
+const load = (
+  environment: Environment,
+  { governor = {}, ...rest }: { files?: { path: string; values: Environment }[]; governor?: Environment } = {},
+): Config => govern(loadConfig({ environment: { HOME: "/home/ana", ...environment }, machine, ...rest }), governor);
 
 describe("names", () => {
   test("the new name wins where both are set", () => {
@@ -182,4 +184,38 @@ test("no environment makes loading throw", () => {
       expect(config.settings.CHUNK_CHARS.value).toBeGreaterThanOrEqual(200);
     }),
   );
+});
+
+describe("the governor's values", () => {
+  test("take the place of a default and of what is unset, and say where they come from", () => {
+    const { settings } = load({}, { governor: { CUBA_RERANK_CHUNK: "4", CUBA_RERANKER_PATH: "/tmp/off", CUBA_NOT_OURS: "1" } });
+    expect(settings.RERANK_CHUNK).toMatchObject({ value: 4, layer: "governor" });
+    expect(settings.RERANKER_PATH).toMatchObject({ value: "/tmp/off", layer: "governor" });
+    expect(settings.RERANK_TIMEOUT_SECS).toMatchObject({ value: 20, layer: "default" });
+  });
+  test("never touch what an operator set, under either name", () => {
+    const set = { MEMORY_INDUSTRY_RERANK_CHUNK: "32", CUBA_NLI_PATH: "/models/nli" };
+    const { settings } = load(set, { governor: { CUBA_RERANK_CHUNK: "4", CUBA_NLI_PATH: "/tmp/off" } });
+    expect(settings.RERANK_CHUNK).toMatchObject({ value: 32, layer: "environment" });
+    expect(settings.NLI_PATH.value).toBe("/models/nli");
+  });
+});
+
+test.each([
+  ["300", 0],
+  ["0", 0],
+  ["512", 512],
+  ["32", 32],
+  ["1024", 0],
+])("CUBA_RERANK_BUCKET=%s pads to a multiple of %p (0: to the longest)", (text, value) => {
+  expect(load({ CUBA_RERANK_BUCKET: text }).settings.RERANK_BUCKET.value ?? 0).toBe(value);
+});
+
+test("a judge is known under all its names; an unknown one counts as unset, with a warning", () => {
+  const judge = (text: string) => load({ CUBA_JUDGE: text });
+  expect(
+    ["AUTO", "local", "sampling", "ollama", "cli", "gemini", "anthropic", "groq"].map((text) => judge(text).settings.JUDGE.value),
+  ).toEqual(["auto", "nli", "mcp_sampling", "openai_compat", "claude_cli", "gemini_cli", "anthropic_api", "openai_compat"]);
+  expect(judge("oracle").settings.JUDGE).toMatchObject({ value: undefined, layer: "unset" });
+  expect(judge("oracle").warnings).toHaveLength(1);
 });

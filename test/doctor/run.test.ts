@@ -22,12 +22,45 @@ const embedder = (state: ModelState = missing, dimensions = 384): Embedder => ({
 
 const noDatabase: OwnerFacts["database"] = { db: undefined, reason: "The database cannot be reached (ECONNREFUSED).", isNew: false };
 
+const plan: OwnerFacts["plan"] = {
+  level: "full",
+  budgetMb: 3_732,
+  committedMb: 3_320,
+  readings: { availableMb: 7_160, cgroupLimitMb: 4_500, vramFreeMb: undefined },
+  models: {
+    embedder: { state: "runs", reason: "fits: 900 of 3512 MiB" },
+    reranker: { state: "runs", reason: "fits: 1100 of 2612 MiB" },
+    nli: { state: "runs", reason: "fits: 1100 of 1512 MiB" },
+  },
+  rerankerOnCard: false,
+  card: undefined,
+};
+const answersNothing = { kind: "none", code: "load_failed", reason: "The model does not load: it is cut in half." } as const;
+const reranker = (state: ModelState): OwnerFacts["reranker"] => ({
+  status: () => state,
+  warm: () => {},
+  score: () => Promise.resolve(answersNothing),
+  close: async () => {},
+});
+const entailment = (state: ModelState): OwnerFacts["entailment"] => ({
+  status: () => state,
+  warm: () => {},
+  entail: () => Promise.resolve(answersNothing),
+  close: async () => {},
+});
+
 const facts = (given: Partial<OwnerFacts> = {}): OwnerFacts => ({
   mode: { name: "local", description: "everything on this machine" },
   place: "embedded, /data/db",
   isEmbedded: true,
   configurationWarnings: [],
   machine: { totalMb: 8_000, availableMb: 4_000, cores: 2 },
+  plan,
+  reranker: reranker({ state: "missing", reason: "No reranker is installed." }),
+  rerank: { byDefault: false, depth: 20 },
+  entailment: entailment({ state: "missing", reason: "No entailment model is installed." }),
+  judge: { choice: undefined, chosen: [], problem: undefined, lying: [] },
+  deepMs: 1_000,
   auditKey: { isSet: true },
   identifiesCallers: false,
   embedder: embedder(),
@@ -71,7 +104,20 @@ describe("without a database", () => {
     const findings = await diagnoseOwner(facts());
     expect(named(findings, "connection")).toMatchObject({ status: "fail", detail: "The database cannot be reached (ECONNREFUSED)." });
     expect(findings.map(({ name }) => name).sort()).toEqual(
-      ["audit_chain", "configuration", "connection", "database_url", "machine", "mode", "onnx_model"].sort(),
+      [
+        "audit_chain",
+        "configuration",
+        "connection",
+        "database_url",
+        "generative_llm",
+        "gpu",
+        "machine",
+        "mode",
+        "nli_entailment",
+        "onnx_model",
+        "reranker",
+        "resource_plan",
+      ].sort(),
     );
   });
   test("on a new machine that there is no database yet is no failure", async () => {
@@ -240,5 +286,81 @@ describe("the report", () => {
   });
   test("has the order of the registry", () => {
     expect(inOrder(findings).map(({ name }) => name)).toEqual(["mode", "connection", "onnx_model"]);
+  });
+});
+
+describe("the memory plan and the models behind it", () => {
+  const check = async (name: string, given: Partial<OwnerFacts>) => named(await diagnoseOwner(facts(given)), name);
+
+  test("the plan is shown with its readings and reasons", async () => {
+    expect(await check("resource_plan", {})).toEqual({
+      name: "resource_plan",
+      status: "ok",
+      detail:
+        "full: 3320 of 3732 MiB (available 7160, cgroup limit 4500 at the start); embedder runs (fits: 900 of 3512 MiB); reranker runs (fits: 1100 of 2612 MiB); entailment runs (fits: 1100 of 1512 MiB)",
+    });
+  });
+
+  test("an embedder that does not fit is a warning that says what helps", async () => {
+    const models = { ...plan.models, embedder: { state: "off", reason: "needs 242 MiB beside 220 of the program; 0 are there" } } as const;
+    const found = await check("resource_plan", { plan: { ...plan, level: "minimal", models } });
+    expect(found.status).toBe("warn");
+    expect(found.detail).toContain("search is lexical");
+    expect(found.hint).toContain("restart");
+  });
+
+  for (const name of ["reranker", "nli_entailment"] as const) {
+    const given = (state: ModelState): Partial<OwnerFacts> =>
+      name === "reranker" ? { reranker: reranker(state) } : { entailment: entailment(state) };
+    test(`${name}: not installed and switched off by the plan are told apart`, async () => {
+      expect(await check(name, given({ state: "missing", reason: "Nothing is installed." }))).toMatchObject({
+        status: "warn",
+        hint: expect.stringContaining("models"),
+      });
+      expect(await check(name, given({ state: "missing", reason: "It does not fit.", isDisabledByPlan: true }))).toMatchObject({
+        status: "warn",
+        hint: expect.stringContaining("restart"),
+      });
+    });
+    test(`${name}: on disk is not tried without --deep, and with it a model that does not load is a failure with its reason`, async () => {
+      expect(await check(name, given({ state: "idle", model: "m" }))).toMatchObject({
+        status: "ok",
+        detail: expect.stringContaining("on disk, not tried yet"),
+      });
+      expect(await check(name, { ...given({ state: "idle", model: "m" }), deep: true })).toMatchObject({
+        status: "fail",
+        detail: "m: The model does not load: it is cut in half.",
+      });
+      expect(await check(name, given({ state: "failed", model: "m", reason: "cut in half" }))).toMatchObject({
+        status: "fail",
+        detail: "m does not load: cut in half",
+      });
+    });
+  }
+
+  test("what is chosen and what merely lies there", async () => {
+    const judge = { choice: undefined, chosen: [], problem: undefined, lying: ["claude on PATH", "OPENAI_API_KEY"] };
+    expect(await check("generative_llm", { judge })).toMatchObject({
+      status: "ok",
+      detail: expect.stringContaining("never used: claude on PATH, OPENAI_API_KEY."),
+    });
+    expect(
+      await check("generative_llm", { judge: { ...judge, choice: "claude_cli", chosen: ["claude_cli (m)"], lying: [] } }),
+    ).toMatchObject({
+      status: "ok",
+      detail: "chosen, and its account pays: claude_cli (m).",
+    });
+    expect(await check("generative_llm", { judge: { ...judge, choice: "anthropic_api", problem: "No key." } })).toMatchObject({
+      status: "warn",
+    });
+  });
+
+  test("a program without libraries for a card says so, and measures nothing", async () => {
+    expect(await check("gpu", {})).toMatchObject({ status: "ok", detail: expect.stringContaining("every model runs on the processor") });
+    const onCard = { ...plan, readings: { ...plan.readings, vramFreeMb: 5_900 }, rerankerOnCard: true, card: { capMb: 5_388 } };
+    expect(await check("gpu", { plan: onCard })).toMatchObject({
+      status: "ok",
+      detail: expect.stringContaining("reranker on the card, cap 5388 MiB"),
+    });
   });
 });

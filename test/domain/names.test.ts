@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { cleanName, createMentionFinder, findMentions, nameKey } from "../../src/domain/names.ts";
+import { cleanLabel, cleanName, createMentionFinder, findMentions, nameKey } from "../../src/domain/names.ts";
 import { MemoryError } from "../../src/kernel/errors.ts";
 
 describe("cleanName", () => {
@@ -15,15 +15,18 @@ describe("cleanName", () => {
     expect(cleanName("🙂".repeat(200))).toBe("🙂".repeat(200));
   });
 
-  test.each(["", "   ", "a\u0000b", "a\u0007", "abc\u202edcba", "\ud800x"])("refuses %j and names the field", (raw) => {
-    expect(() => cleanName(raw, "items[3].entity_name")).toThrow(/^items\[3\]\.entity_name /);
-    try {
-      cleanName(raw);
-    } catch (error) {
-      expect(error).toBeInstanceOf(MemoryError);
-      expect(error).toMatchObject({ code: "invalid", field: "name" });
-    }
-  });
+  test.each(["", "   ", "a\u0000b", "a\u0007", "abc\u202edcba", "\ud800x", "\u200b", " \u2060\u00ad"])(
+    "refuses %j and names the field",
+    (raw) => {
+      expect(() => cleanName(raw, "items[3].entity_name")).toThrow(/^items\[3\]\.entity_name /);
+      try {
+        cleanName(raw);
+      } catch (error) {
+        expect(error).toBeInstanceOf(MemoryError);
+        expect(error).toMatchObject({ code: "invalid", field: "name" });
+      }
+    },
+  );
 
   test("cleaning a clean name changes nothing", () => {
     fc.assert(
@@ -40,6 +43,19 @@ describe("cleanName", () => {
   });
 });
 
+describe("cleanLabel", () => {
+  test.each([
+    ["cursor", "cursor"],
+    ["  My\tEditor \n", "My Editor"],
+    ["a\u0000b\u001b[31m", "ab[31m"],
+    ["\ud800x", "x"],
+    ["\u200b", ""],
+    ["项目".repeat(200), "项目".repeat(100)],
+  ])("%j is kept as %j", (raw, label) => {
+    expect(cleanLabel(raw)).toBe(label);
+  });
+});
+
 describe("nameKey", () => {
   test.each([
     ["Mapupita-Web", "mapupitaweb"],
@@ -47,6 +63,7 @@ describe("nameKey", () => {
     ["mapupita_web", "mapupitaweb"],
     ["Node.js", "nodejs"],
     ["D-G-I-A", "dgia"],
+    ["DG\u00adI\u200bA", "dgia"],
     ["C", "c"],
     ["C++", "c++"],
     ["C#", "c#"],

@@ -55,6 +55,23 @@ eachEngine("who is calling and in which project", (engine) => {
     expect([first?.name, second?.name]).toEqual(["site", "site-2"]);
   });
 
+  test("a client whose name cannot be stored, or is endless, works like any other", async () => {
+    const of = processOver(engine.db);
+    for (const name of ["a\u0000b", "\ud800", "x".repeat(100_000)]) {
+      const window = of.client({ label: undefined, protocolSession: undefined });
+      window.caller.introduce(name);
+      const started = await of.sessions.start(await window.context(), { name: "s", goals: [], project: undefined });
+      expect(started.kind).toBe("started");
+      expect(window.caller.key().length).toBeLessThanOrEqual(200);
+    }
+  });
+
+  test("a project variable that is no name is refused by that name", async () => {
+    const of = processOver(engine.db);
+    expect(of.client({ project: "a\u001bb" }).context()).rejects.toThrow(/^CUBA_PROJECT holds a control character/);
+    expect((await of.projects.current(await of.client({ project: " Cafe\u0301 " }).context()))?.name).toBe("Café");
+  });
+
   test("the home directory and the root of the disk are no project", async () => {
     const of = processOver(engine.db, { home: root });
     expect(await projectIn(root, of)).toBeUndefined();

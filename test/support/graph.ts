@@ -29,7 +29,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
   });
   const services = {
     ...graph,
-    ...composeRecords({ db, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
+    ...composeRecords({ db, embedder, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
     catalogue: () => tools,
   } as unknown as Services;
 

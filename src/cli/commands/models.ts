@@ -12,41 +12,67 @@ export default command({
   writes: "files",
   network: "the model hub, or MEMORY_INDUSTRY_MODELS_URL",
   args: {
-    what: positional(oneOf(["embed", "all", "runtime", "status"]), "embed, all, runtime or status"),
-    model: option(text, "with embed: another model of the catalogue", { hint: "NAME" }),
+    what: positional(oneOf(["embed", "reranker", "nli", "all", "runtime", "status"]), "embed, reranker, nli, all, runtime or status"),
+    model: option(text, "with embed, reranker, nli: another model of the catalogue", { hint: "NAME" }),
     allowUnverified: flag("take a file that nobody vouches for"),
     json: flag("with status: print it as JSON"),
   },
   details: [
-    "embed    the embedding model: search by meaning, in any language\n" +
-      "all      every model that this version uses\n" +
-      "runtime  nothing to fetch: shows the ONNX runtime inside the program\n" +
-      "status   what is installed, with digests compared",
+    "embed     the embedding model, 135 MB: search by meaning, in any language\n" +
+      "reranker  reads the best hits again beside the question, 588 MB: better order, slower\n" +
+      "nli       the entailment model, 1.1 GB: checks claims against memories\n" +
+      "all       these three\n" +
+      "runtime   nothing to fetch: shows the ONNX runtime inside the program\n" +
+      "status    what is installed, with digests compared",
     "A download is resumed where it broke off, verified by SHA-256, and put in place only when it is whole.",
   ],
   run: async ({ what, model, allowUnverified, json }, context) => {
-    if (model !== undefined && what !== "embed") throw usage("--model goes with 'models embed'.");
+    if (model !== undefined && !isSlot(what)) throw usage("--model goes with 'models embed', 'models reranker' and 'models nli'.");
     switch (what) {
       case "status":
         return await status(json, context);
       case "runtime":
         context.out.line(`ONNX Runtime ${context.host.installation().runtimeVersion}, inside the program. There is nothing to fetch.`);
         return 0;
+      case "all":
+        for (const slot of slots) await download(slot, undefined, allowUnverified, context);
+        return 0;
       default:
-        return await download(model, allowUnverified, context);
+        await download(what, model, allowUnverified, context);
+        return 0;
     }
   },
 });
 
-async function download(name: string | undefined, allowUnverified: boolean, { host, out }: CommandContext): Promise<number> {
-  const [{ catalogue, DEFAULT_EMBEDDING_MODEL, embeddingModel, HUB_URL }, { downloadModel }] = await Promise.all([
+const slots = ["embed", "reranker", "nli"] as const;
+const isSlot = (what: string) => slots.some((slot) => slot === what);
+
+/** What makes a model that is not the slot's usual one the one in use. */
+const choose = {
+  embed: ({ name }: Chosen) => `CUBA_EMBED_MODEL=${name}, then memory-industry reembed`,
+  reranker: ({ directory }: Chosen) => `CUBA_RERANKER_PATH=${directory}`,
+  nli: ({ directory }: Chosen) => `CUBA_NLI_PATH=${directory}`,
+} as const;
+
+interface Chosen {
+  readonly name: string;
+  readonly directory: string;
+}
+
+async function download(
+  slot: (typeof slots)[number],
+  name: string | undefined,
+  allowUnverified: boolean,
+  { host, out }: CommandContext,
+): Promise<void> {
+  const [{ catalogue, chosenModel, HUB_URL }, { downloadModel }] = await Promise.all([
     import("../../inference/models/catalogue.ts"),
     import("../../inference/models/download.ts"),
   ]);
-  const model = embeddingModel(name ?? DEFAULT_EMBEDDING_MODEL);
+  const model = chosenModel(slot, { name });
   if (model === undefined)
     throw usage(
-      `Unknown model '${name}'. The catalogue has ${catalogue.flatMap((entry) => (entry.slot === "embed" ? [entry.name] : [])).join(", ")}.`,
+      `Unknown model '${name}'. The catalogue has ${catalogue.flatMap((entry) => (entry.slot === slot ? [entry.name] : [])).join(", ")}.`,
     );
   const { cacheRoot, modelsUrl } = host.installation();
   const progress = createProgress(host.stderr, host.isInteractive, () => performance.now());
@@ -64,8 +90,7 @@ async function download(name: string | undefined, allowUnverified: boolean, { ho
     out.line(`${model.name} ${result.kind === "already" ? "is installed already" : "is installed"}: ${result.directory}`);
     for (const { name: file, voucher } of result.files)
       if (voucher === "nobody") out.note(`Nobody vouches for ${file}; it was taken as it came.`);
-    if (model.name !== DEFAULT_EMBEDDING_MODEL) out.line(`To use it: CUBA_EMBED_MODEL=${model.name}, then memory-industry reembed.`);
-    return 0;
+    if (model !== chosenModel(slot, {})) out.line(`To use it: ${choose[slot]({ name: model.name, directory: result.directory })}.`);
   } finally {
     progress.end();
   }
@@ -76,10 +101,7 @@ const MB = 1_000_000;
 async function status(json: boolean, { host, out }: CommandContext): Promise<number> {
   const { modelStatus } = await import("../../inference/models/status.ts");
   const { cacheRoot, legacyCacheRoot } = host.installation();
-  const rows = (await modelStatus({ cacheRoot: cacheRoot(), legacyCacheRoot, digests: true })).filter(
-    // What this version cannot use is shown only where it is there.
-    ({ slot, state }) => slot === "embed" || state !== "missing",
-  );
+  const rows = await modelStatus({ cacheRoot: cacheRoot(), legacyCacheRoot, digests: true });
   const damaged = rows.some(({ state }) => state === "damaged");
   if (json) out.json({ models: rows });
   else

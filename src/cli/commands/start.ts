@@ -11,9 +11,21 @@ export default command({
   internal: true,
   args: {},
   run: async (_args, { host, out }) => {
+    const running = host.runningServer();
+    if (running !== undefined) {
+      out.line(welcome(`MemoryIndustry already runs at ${running.url}/mcp (process ${running.pid}); nothing was started.`, host.program));
+      return 0;
+    }
     const wanted = host.installation().httpAddress.value;
-    const address = (await isFree(wanted)) ? wanted : { ...wanted, port: 0 };
-    await host.serve({ address, autoStarted: false, onListening: (url) => out.line(welcome(url, host.program)) });
+    const free = await isFree(wanted);
+    const address = free ? wanted : { ...wanted, port: 0 };
+    const remark = free ? "" : `\nPort ${wanted.port} is taken by another program, so this is another one.`;
+    await host.serve({
+      address,
+      autoStarted: false,
+      onListening: (url) =>
+        out.line(welcome(`MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.${remark}`, host.program)),
+    });
     return 0;
   },
 });
@@ -28,10 +40,10 @@ async function isFree({ host, port }: SocketAddress): Promise<boolean> {
   }
 }
 
-function welcome(url: string, program: readonly string[]): string {
+function welcome(state: string, program: readonly string[]): string {
   const run = (...words: string[]) => commandLine(program, words);
   return `
-MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.
+${state}
 
 Connect a client, then restart it:
   Claude Code  ${run("setup", "claude", "--apply")}

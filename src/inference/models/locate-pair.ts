@@ -5,7 +5,7 @@ import { z } from "zod";
 import { MemoryError } from "../../kernel/errors.ts";
 import { catalogue } from "./catalogue.ts";
 import { DESCRIPTION_FILE, type ModelDescription, readDescription } from "./description.ts";
-import { type ModelFiles, modelFiles } from "./locate.ts";
+import { DISABLED_BY_PLAN, type ModelFiles, modelFiles } from "./locate.ts";
 
 export type PairSlot = "reranker" | "nli";
 
@@ -43,9 +43,6 @@ export type LocatedPair =
   | PairModel
   | { readonly kind: "missing"; readonly name: string; readonly reason: string; readonly isDisabledByPlan?: boolean }
   | { readonly kind: "refused"; readonly name: string; readonly reason: string; readonly stamp: string };
-
-/** A path that the memory plan writes: it never exists, and its name tells "does not fit this machine" from "not installed". */
-export const DISABLED_BY_PLAN = "disabled-by-resource-plan";
 
 /** Catalogue directories: the one that is read where no path is given; the plan names the light one by its path. */
 const LEAF: Readonly<Record<PairSlot, string>> = { reranker: "reranker", nli: "models-nli" };

@@ -30,7 +30,7 @@ export type LocatedModel =
       /** Changes whenever a file of the model is replaced, good or bad: a failed load is worth another try. */
       readonly stamp: string;
     }
-  | { readonly kind: "missing"; readonly settings: EmbeddingSettings; readonly reason: string }
+  | { readonly kind: "missing"; readonly settings: EmbeddingSettings; readonly reason: string; readonly isDisabledByPlan?: boolean }
   | { readonly kind: "refused"; readonly settings: EmbeddingSettings; readonly reason: string; readonly stamp: string };
 
 /** Today's name first, then that of older caches. */
@@ -39,9 +39,17 @@ const GRAPH_FILES = ["model.onnx", "model_quantized.onnx"];
 /** The one command that makes a missing model present. */
 export const INSTALL_COMMAND = "memory-industry models embed";
 
+/** A path that the memory plan writes: it never exists, and its name tells "does not fit this machine" from "not installed". */
+export const DISABLED_BY_PLAN = "disabled-by-resource-plan";
+
 /** @throws never for a missing or damaged model: that is an answer. */
 export async function locateEmbeddingModel(places: EmbeddingPlaces): Promise<LocatedModel> {
   const settings = expectedSettings(places.overrides);
+  if (places.explicitPath?.includes(DISABLED_BY_PLAN)) {
+    const reason =
+      "The memory of this machine does not hold the embedding model, so the resource plan switched it off and search runs on words alone; 'memory-industry doctor' shows the plan.";
+    return { kind: "missing", settings, reason, isDisabledByPlan: true };
+  }
   for (const candidate of candidates(places)) {
     const files = await modelFiles(candidate);
     if (files !== undefined) return await described(files, settings, places.overrides);

@@ -164,9 +164,17 @@ async function explained(request: Transfer, part: string, error: unknown, stalle
       { cause: error },
     );
   }
+  const have = await sizeOf(part);
+  if (have === 0) {
+    const why = stalled ? `did not answer for ${Math.round(request.stallMs / 1000)} s` : "cannot be reached";
+    return unavailable(
+      `${nameOf(request)} could not be fetched: ${new URL(request.url).host} ${why}. Nothing was installed. ${AGAIN} once there is a connection, or name a mirror with MEMORY_INDUSTRY_MODELS_URL.`,
+      { cause: error },
+    );
+  }
   const why = stalled ? `no byte came for ${Math.round(request.stallMs / 1000)} s` : "the connection failed";
   return unavailable(
-    `${nameOf(request)} did not arrive whole: ${why} (${await sizeOf(part)} of ${request.size ?? "unknown"} bytes are here and kept). Nothing was installed. ${AGAIN} to continue.`,
+    `${nameOf(request)} did not arrive whole: ${why} (${have} ${request.size === undefined ? "bytes" : `of ${request.size} bytes`} are here and kept). Nothing was installed. ${AGAIN} to continue.`,
     { cause: error },
   );
 }

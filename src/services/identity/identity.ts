@@ -1,4 +1,5 @@
 /** From a connection to who is calling, which session is open for them and which project they work in. */
+import { cleanLabel, cleanName } from "../../domain/names.ts";
 import { identityCandidates, isRepositoryIdentity, projectName, rootDirectory } from "../../domain/projects.ts";
 import type { CallScope, ClientKey, Principal, Scope, SessionRef } from "../../kernel/context.ts";
 import { causeChain } from "../../kernel/errors.ts";
@@ -132,7 +133,8 @@ export function createIdentity(parts: IdentityParts): Identity {
 
   /** Where a connection works before it says more: its own variable, else the directory it was started in. */
   const fallbackOf = async (info: CallerInfo, signal: AbortSignal): Promise<ActiveProject | undefined> => {
-    if (info.project !== undefined && info.project.trim() !== "") return await byName(info.project.trim(), "env", signal);
+    if (info.project !== undefined && info.project.trim() !== "")
+      return await byName(cleanName(info.project, "CUBA_PROJECT"), "env", signal);
     const directory = info.directory === undefined ? undefined : rootDirectory(info.directory, home);
     return directory === undefined ? undefined : await byDirectory(directory, info.machine, "directory", signal);
   };
@@ -149,9 +151,9 @@ export function createIdentity(parts: IdentityParts): Identity {
   };
 
   function caller(info: CallerInfo): Caller {
-    const label = info.label?.trim();
-    const bound = info.transport !== "http" || (label !== undefined && label !== "") || info.protocolSession !== undefined;
-    let name = label === undefined || label === "" ? "anonymous" : label;
+    const label = cleanLabel(info.label ?? "");
+    const bound = info.transport !== "http" || label !== "" || info.protocolSession !== undefined;
+    let name = label === "" ? "anonymous" : label;
     let declared = name !== "anonymous";
     let rootsAsked: Promise<void> | undefined;
     let settling: Promise<void> | undefined;
@@ -175,8 +177,9 @@ export function createIdentity(parts: IdentityParts): Identity {
       bound,
       key,
       introduce(given) {
-        if (declared || given.trim() === "") return;
-        name = given.trim();
+        const clean = cleanLabel(given);
+        if (declared || clean === "") return;
+        name = clean;
         declared = true;
       },
       awaitRoots(asked) {

@@ -3,7 +3,7 @@
 import { cleanName } from "../../domain/names.ts";
 import { trustLevels } from "../../domain/trust.ts";
 import { MemoryError, shown } from "../../kernel/errors.ts";
-import { charCount, isStorable } from "../../kernel/text.ts";
+import { charCount, isBlank, isStorable } from "../../kernel/text.ts";
 import { MAX_CONTENT_CHARS, type ObservationSource, type ObservationType, observationSources, observationTypes } from "./kinds.ts";
 import type { PlacedNote } from "./observations.ts";
 
@@ -16,7 +16,7 @@ export interface ReadNotes {
 }
 
 const member = (item: unknown, key: string): unknown => (typeof item === "object" && item !== null ? Reflect.get(item, key) : undefined);
-const isBlank = (value: unknown) => value === undefined || value === null || (typeof value === "string" && value.trim() === "");
+const isMissing = (value: unknown) => value === undefined || value === null || (typeof value === "string" && isBlank(value));
 
 class BadItem extends Error {}
 
@@ -40,7 +40,7 @@ function note(item: unknown, index: number, entity: string | undefined): PlacedN
   const content = text(item, "content");
   const length = charCount(content);
   if (length > MAX_CONTENT_CHARS) throw new BadItem(`content has ${length} characters; at most ${MAX_CONTENT_CHARS} fit. Split it`);
-  const name = isBlank(member(item, "entity_name")) ? entity : text(item, "entity_name");
+  const name = isMissing(member(item, "entity_name")) ? entity : text(item, "entity_name");
   return {
     index,
     entityName: cleanName(name ?? "", "entity_name"),
@@ -62,7 +62,7 @@ export function readNotes(items: readonly unknown[], defaultEntity?: string): Re
       rejected.push({ index, reason: "an item must be an object with entity_name and content" });
       continue;
     }
-    if (isBlank(member(item, "content")) || (isBlank(member(item, "entity_name")) && isBlank(defaultEntity))) {
+    if (isMissing(member(item, "content")) || (isMissing(member(item, "entity_name")) && isMissing(defaultEntity))) {
       skipped.push(index);
       continue;
     }

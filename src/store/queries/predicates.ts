@@ -3,7 +3,7 @@
  * The scope stands in the statement although row security repeats it: the planner needs it, and an owner connection skips the policies.
  */
 import { type SQL, sql } from "drizzle-orm";
-import type { Scope } from "../../kernel/context.ts";
+import { projectOf, type Scope } from "../../kernel/context.ts";
 
 /** A number of ours written into the statement: a plan made once for all values can only use a limit that it knows. */
 export const fixed = (value: number): SQL => sql.raw(String(Math.trunc(value)));
@@ -20,6 +20,10 @@ export function inScope(alias: string, scope: Scope, options: { readonly include
   const own = sql`${column(alias, "project_id")} = ${scope.id}::uuid`;
   return options.includeUnscoped ? sql`(${own} or ${column(alias, "project_id")} is null)` : own;
 }
+
+/** Exactly the scope's own rows: the project's, or the unscoped ones without a project. For keys that are unique per project. */
+export const ofScope = (alias: string, scope: Scope): SQL =>
+  sql`${column(alias, "project_id")} is not distinct from ${projectOf(scope)}::uuid`;
 
 /** Both bounds inclusive, RFC 3339 texts; an absent bound does not filter. */
 export interface TimeWindow {

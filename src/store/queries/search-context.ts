@@ -78,3 +78,28 @@ export const peerStates = query(
          p.last_synced_at as "syncedAt"
   from brain_sync_peers as p order by p.name`,
 );
+
+/** The most important observations of each entity, entities in the order given. Plan: idx_obs_entity. */
+export const importantOf = query(
+  z.object({ entityId: uuid, id: uuid, importance: float8 }),
+  (q: { entityIds: readonly string[]; each: number; filters: Filters }) => sql`
+  select w.id as "entityId", o.id, o.importance
+  from unnest(${uuidArray(q.entityIds)}) with ordinality as w(id, at)
+  cross join lateral (
+    select x.id, x.importance from brain_observations as x
+    where x.entity_id = w.id and ${isVisible("observation", "x", q.filters)}
+    order by x.importance desc, x.id
+    limit ${q.each}::int
+  ) as o
+  order by w.at, o.importance desc, o.id`,
+);
+
+/** Entities in scope by exact name, in the order of the names. */
+export const entitiesByName = query(
+  z.object({ id: uuid, name: z.string() }),
+  (q: { names: readonly string[]; filters: Pick<Filters, "scope" | "includeUnscoped"> }) => sql`
+  select e.id, e.name from unnest(${textArray(q.names)}) with ordinality as w(name, at)
+  join brain_entities as e on e.name = w.name
+  where ${inScope("e", q.filters.scope, { includeUnscoped: q.filters.includeUnscoped })}
+  order by w.at, e.id`,
+);

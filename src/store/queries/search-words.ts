@@ -35,6 +35,27 @@ export const wordStatistics = query(
   where c.rows > 0`,
 );
 
+/** Behind every text that begins with a prefix. */
+const LAST = "\u{10ffff}";
+
+/**
+ * Words of the index that begin alike, in order: what a misspelt word may mean.
+ * Plan: one index seek a word, whatever the number of its rows.
+ */
+export const wordsBeginning = query(
+  z.object({ term: z.string() }),
+  (q: { prefix: string; limit: number; filters: Filters }) => sql`
+  with recursive near as (
+    (select p.term from brain_postings as p
+    where p.term >= ${q.prefix}::text and p.term < ${q.prefix + LAST}::text and ${inProjectKeys("p", q.filters)} order by p.term limit 1)
+    union all
+    select (select p.term from brain_postings as p
+      where p.term > n.term and p.term < ${q.prefix + LAST}::text and ${inProjectKeys("p", q.filters)} order by p.term limit 1)
+    from near as n where n.term is not null
+  )
+  select near.term from near where near.term is not null limit ${q.limit}::int`,
+);
+
 /** One form of one word of a question, for one kind of rows. */
 export interface WeightedForm {
   readonly kind: RowKind;

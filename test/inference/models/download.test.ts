@@ -177,6 +177,15 @@ test("what a failed run already has is not fetched again", async () => {
   expect(hub.requests.map(({ path }) => path)).toEqual(["/test/tiny/resolve/main/tokenizer.json"]);
 });
 
+test("a hub that cannot be reached is named, with what to do, and not as a file that broke off", async () => {
+  const nobody = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  nobody.stop(true);
+  const failure = await download({ hubUrl: `http://127.0.0.1:${nobody.port}` }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "unavailable" });
+  expect(String(failure)).toContain(`model.onnx could not be fetched: 127.0.0.1:${nobody.port} cannot be reached. Nothing was installed.`);
+  expect(String(failure)).toContain("MEMORY_INDUSTRY_MODELS_URL");
+});
+
 test("a connection that says nothing more is dead after a while", async () => {
   hub.stallAfter = 10;
   await expect(download({ stallMs: 100 })).rejects.toThrow("no byte came");

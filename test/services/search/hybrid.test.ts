@@ -47,7 +47,7 @@ eachEngine("cuba_faro without a model", (engine) => {
       expect(answer.degraded).toBe(true);
       expect(answer.degraded_reason).toContain("memory-industry models embed");
     }
-  });
+  }, 60_000);
 
   test("finds nothing by stop words alone, and that is no degradation of the words", async () => {
     await seedObservation(engine.db, { content: "the thing de la casa 的" });
@@ -171,7 +171,7 @@ describe("what cuba_faro refuses", () => {
   for (const [args, words] of [
     [{}, "query is required"],
     [{ query: "   " }, "query must be text that is not blank"],
-    [{ query: "x", mode: "deep" }, "Invalid mode: deep. Use hybrid"],
+    [{ query: "x", mode: "deep" }, "Invalid mode: deep. Use hybrid/verify"],
     [{ query: "x", scope: "everything" }, "Invalid scope: everything. Use all/entities/observations/errors"],
     [{ query: "x", format: "xml" }, "Invalid format: xml. Use compact/verbose"],
     [{ query: "x", after: "ayer" }, 'after must be an RFC 3339 instant with its zone, like 2026-03-29T10:00:00+02:00; got the text "ayer"'],

@@ -72,6 +72,40 @@ async function oneShot(name: string, args: object, env: Record<string, string> =
   return textOf(answer);
 }
 
+describe("npm start", () => {
+  const run = (...words: string[]) => {
+    const child = Bun.spawn([process.execPath, main, ...words], {
+      cwd: base,
+      env: { HOME: join(base, "home"), CUBA_DATA_DIR: data, CUBA_HTTP_ADDR: "127.0.0.1:0", PATH: "/nonexistent", LANG: "C" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    children.push(child);
+    return child;
+  };
+  const readUntil = async (stream: ReadableStream<Uint8Array>, word: string) => {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.includes(word)) break;
+    }
+    return text;
+  };
+
+  test("a second one says where the first listens and ends well; a second serve promises no port and says who has the directory", async () => {
+    const first = await readUntil(run("start").stdout, "Try it");
+    const [, url = "none"] = /is running at (http:\S+)\/mcp/.exec(first) ?? [];
+    expect(url).toStartWith("http://127.0.0.1:");
+    const second = run("start");
+    expect(await new Response(second.stdout).text()).toContain(`already runs at ${url}/mcp`);
+    expect(await second.exited).toBe(0);
+    const third = run("serve");
+    const said = await new Response(third.stderr).text();
+    expect(await third.exited).toBe(1);
+    expect(said).toContain(`listening on ${url.slice("http://".length)}`);
+  });
+});
+
 describe("one process a call", () => {
   test("stdout is one document, and the next process reads what the one before wrote", async () => {
     await oneShot(...add("Gateway", "The gateway listens on port 9090"));

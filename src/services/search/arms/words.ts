@@ -5,7 +5,7 @@
 import { fullMatchOf, inverseDocumentFrequency, pruningOrder, type ScoredTerm, termBound } from "../../../domain/retrieval/bm25.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
 import type { Tx } from "../../../store/port.ts";
-import { type Filters, kindNumber, kindOf, type RowKind } from "../../../store/queries/search-filters.ts";
+import { type Filters, kindNumber, kindOf, type RowKind, rowKinds } from "../../../store/queries/search-filters.ts";
 import {
   bestByWords,
   type FoundIds,
@@ -16,6 +16,7 @@ import {
   wordStatistics,
 } from "../../../store/queries/search-words.ts";
 import type { Analysis } from "../analyse.ts";
+import { nearSpellings } from "./spelling.ts";
 
 export interface WordSearch {
   readonly analysis: Analysis;
@@ -33,15 +34,21 @@ export interface WordHits {
   readonly bm25: readonly Hit[];
   /** What the words found, of every kind; what the text arm scores. */
   readonly found: FoundIds;
-  /** Share 0–1 and more of the question that the best row has. */
+  /** Share of the question that each row has: its score ÷ that of an average row with every word once; may pass 1. */
+  readonly covers: ReadonlyMap<string, number>;
+  /** The same of the best row. */
   readonly coverage: number;
   /** Rises with each change of an entity in scope. */
   readonly namesVersion: number;
+  /** Words of the question that no row has in any form, as written. */
+  readonly unknown: readonly string[];
 }
 
 /** Words of a question in one kind of rows: what they weigh there. */
 interface KindPlan {
   readonly kind: RowKind;
+  /** Words of the question that the kind has. */
+  readonly known: ReadonlySet<number>;
   /** Heaviest first. `restBound`: what all words behind can add to a row. */
   readonly steps: readonly { readonly forms: readonly WeightedForm[]; readonly rows: number; readonly restBound: number }[];
   readonly fullMatch: number;
@@ -52,7 +59,10 @@ const PRUNE_FROM_ROWS = 300;
 /** Share of the words' weight that the rest may keep at the first try. A top row has rarely less than half of a question's weight, so the bound holds at once as a rule. */
 const FIRST_REST_SHARE = 0.25;
 
-async function planKinds(tx: Tx, { analysis, kinds, filters }: WordSearch): Promise<{ plans: KindPlan[]; namesVersion: number }> {
+async function planKinds(
+  tx: Tx,
+  { analysis, kinds, filters }: Pick<WordSearch, "kinds" | "filters"> & { readonly analysis: Pick<Analysis, "words"> },
+): Promise<{ plans: KindPlan[]; namesVersion: number }> {
   const forms = [...new Set(analysis.words.flat())];
   const statistics = await tx.all(wordStatistics({ forms, kinds, filters }));
   const namesVersion = statistics.find(({ at }) => at === NAMES)?.rows ?? 0;
@@ -82,6 +92,7 @@ async function planKinds(tx: Tx, { analysis, kinds, filters }: WordSearch): Prom
     return [
       {
         kind,
+        known: new Set(words.flatMap((ofWord, at) => (ofWord.length > 0 ? [at] : []))),
         steps,
         fullMatch: fullMatchOf(
           words.map((ofWord) => ofWord.map(({ idf }) => idf)),
@@ -140,12 +151,16 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
     open = again;
   }
   const kinds = new Map<string, RowKind>();
+  const covers = new Map<string, number>();
   const found: Partial<Record<RowKind, readonly string[]>> = {};
   let coverage = 0;
   for (const { kind, fullMatch } of plans) {
     const list = hits.get(kind) ?? [];
     found[kind] = list.map(({ id }) => id);
-    for (const { id } of list) kinds.set(id, kind);
+    for (const { id, score } of list) {
+      kinds.set(id, kind);
+      if (fullMatch > 0) covers.set(id, score / fullMatch);
+    }
     if (fullMatch > 0) coverage = Math.max(coverage, (list[0]?.score ?? 0) / fullMatch);
   }
   const bm25 = [...hits]
@@ -153,22 +168,46 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
     .flatMap(([, list]) => list)
     .sort(byScoreThenId)
     .slice(0, search.depth);
-  return { kinds, bm25, found, coverage, namesVersion };
+  const unknown = search.analysis.words.flatMap(([written = ""], at) => (plans.some((plan) => plan.known.has(at)) ? [] : [written]));
+  return { kinds, bm25, found, covers, coverage, namesVersion, unknown };
 }
 
 export interface TextHits {
   readonly hits: readonly Hit[];
   /** The same rows by cover density, best first. */
   readonly coverDensity: readonly Hit[];
+  /** Share of the question that the best row has; by near spellings where the words themselves found nothing. */
+  readonly coverage: number;
+  readonly kinds: ReadonlyMap<string, RowKind>;
 }
 
-/** The text arm over what the words found. */
-export async function scoreTexts(tx: Tx, words: WordHits, { analysis, filters, depth }: WordSearch): Promise<TextHits> {
-  if (words.kinds.size === 0) return { hits: [], coverDensity: [] };
-  const rows = await tx.all(textScores({ found: words.found, text: analysis.lexemes, name: analysis.query, filters }));
+/** Weight of a near spelling in the text arm's score: that of a match (`retrieval.md` §2.5). */
+const SPELLING_WEIGHT = 0.7;
+
+/** The text arm over what the words found, and what words spelt like the unknown ones find. */
+export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): Promise<TextHits> {
+  const { analysis, filters, depth } = search;
+  const near = await nearSpellings(tx, words.unknown, filters);
+  const spelt =
+    near.length === 0 ? undefined : await searchWords(tx, { ...search, analysis: { ...analysis, words: near.map(({ terms }) => terms) } });
+  const kinds = new Map([...(spelt?.kinds ?? []), ...words.kinds]);
+  if (kinds.size === 0) return { hits: [], coverDensity: [], coverage: 0, kinds };
+  const found = Object.fromEntries(rowKinds.map((kind) => [kind, [...kinds].flatMap(([id, of]) => (of === kind ? [id] : []))]));
+  const rows = await tx.all(textScores({ found, text: analysis.lexemes, name: analysis.query, filters }));
+  // A near spelling is worth what it is like, and only for the part of the question that it stands for.
+  const likeness =
+    (near.reduce((sum, { similarity }) => sum + similarity, 0) / Math.max(near.length, 1)) *
+    (near.length / Math.max(analysis.words.length, 1));
+  const closeness = (id: string) => Math.min(spelt?.covers.get(id) ?? 0, 1) * likeness;
   const coverDensity = rows
     .filter(({ kind }) => kindOf(kind) !== "episode")
     .map(({ id, coverDensity: score }) => ({ id, score }))
     .sort(byScoreThenId);
-  return { hits: rows.map(({ id, score }) => ({ id, score })).slice(0, depth), coverDensity: coverDensity.slice(0, depth) };
+  const hits = rows.map(({ id, score }) => ({ id, score: score + SPELLING_WEIGHT * closeness(id) })).sort(byScoreThenId);
+  return {
+    hits: hits.slice(0, depth),
+    coverDensity: coverDensity.slice(0, depth),
+    coverage: words.kinds.size > 0 ? words.coverage : Math.min((spelt?.coverage ?? 0) * likeness, 1),
+    kinds,
+  };
 }

@@ -1,0 +1,44 @@
+/** What `CUBA_JUDGE` may say (`tools-cognition.md` §3.1). */
+
+export const judgeWords = [
+  "auto",
+  "nli",
+  "mcp_sampling",
+  "openai_compat",
+  "claude_cli",
+  "gemini_cli",
+  "anthropic_api",
+  "heuristic",
+] as const;
+
+/** Other spellings, and the providers by name: each of them is the chat endpoint. */
+export const judgeAliases: Readonly<Record<string, (typeof judgeWords)[number]>> = {
+  nli_local: "nli",
+  local: "nli",
+  sampling: "mcp_sampling",
+  openai: "openai_compat",
+  ollama: "openai_compat",
+  local_llm: "openai_compat",
+  http: "openai_compat",
+  ...Object.fromEntries(
+    [
+      "lmstudio",
+      "vllm",
+      "deepseek",
+      "qwen",
+      "moonshot",
+      "zhipu",
+      "siliconflow",
+      "yi",
+      "minimax",
+      "doubao",
+      "baichuan",
+      "openrouter",
+      "together",
+      "groq",
+    ].map((id) => [id, "openai_compat" as const]),
+  ),
+  cli: "claude_cli",
+  gemini: "gemini_cli",
+  anthropic: "anthropic_api",
+};

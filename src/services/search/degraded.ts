@@ -1,0 +1,51 @@
+/** What a search could not do, in sentences that name what was lost and the one command that helps. */
+import { present } from "../../kernel/errors.ts";
+import { CHECK, type QuestionVector } from "./arms/vector.ts";
+import type { FailedLeg } from "./legs.ts";
+import type { Degradation, HybridAnswer, HybridRequest } from "./request.ts";
+
+/** What is lost with a leg; legs that are not named here are annotations and never degrade an answer. */
+const LOST: Readonly<Record<string, string>> = {
+  words: "Words were not searched",
+  text: "Full text did not score what was found",
+  vector: "Meaning was not searched",
+  entity: "Memories of the entities that the question names were not looked up",
+  associative: "The graph was not asked for associations",
+  connections: "Connections between the entities are missing",
+  session: "What the session is about did not lift any row",
+  neighbours: "Neighbours in the graph are missing",
+};
+
+const NO_RERANKER =
+  "The order is that of the fused arms: no reranker is installed, so none was applied. 'memory-industry models rerank' installs one.";
+
+const sentence = ({ leg, cause }: FailedLeg): string => `${LOST[leg]}: ${present(cause).text} Run '${CHECK}'.`;
+
+export function degradationOf(
+  failed: readonly FailedLeg[],
+  question: QuestionVector | undefined,
+  request: Pick<HybridRequest, "enableBm25" | "rerank">,
+): Degradation {
+  const search = failed.filter(({ leg }) => leg in LOST).map(sentence);
+  if (question !== undefined && "lost" in question) search.push(question.lost);
+  const words = failed.find(({ leg }) => leg === "words");
+  return {
+    search,
+    bm25: words === undefined || !request.enableBm25 ? undefined : sentence(words),
+    reranker: request.rerank === true ? { code: "no_model", reason: NO_RERANKER } : undefined,
+  };
+}
+
+/** Why the abstention gate let a question pass that it was asked about. */
+export const gateState = (question: QuestionVector | undefined): HybridAnswer["gate"] =>
+  question !== undefined && "vector" in question
+    ? {
+        state: "uncalibrated",
+        reason:
+          "No threshold was measured on this memory, so nothing was refused. 'memory-industry calibrate --dataset FILE --apply' measures one.",
+      }
+    : {
+        state: "unavailable",
+        reason:
+          "The gate needs the question's vector, which is missing, so nothing was refused. 'memory-industry models embed' installs a model.",
+      };

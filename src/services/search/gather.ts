@@ -1,0 +1,120 @@
+/** The arms of one search, run in its transaction; what each found, ready to be fused. */
+import { type Arm, FUSION_DEPTH } from "../../domain/retrieval/fusion.ts";
+import type { Hit } from "../../domain/retrieval/hits.ts";
+import type { Filters, RowKind } from "../../store/queries/search-filters.ts";
+import type { Analysis } from "./analyse.ts";
+import { associations, type GraphRow } from "./arms/graph.ts";
+import { type Mention, type MentionCache, searchMentioned } from "./arms/mentions.ts";
+import { type QuestionVector, searchVectors, type VectorHits } from "./arms/vector.ts";
+import { scoreTexts, searchWords, type WordHits, type WordSearch } from "./arms/words.ts";
+import type { RunLeg } from "./legs.ts";
+import type { Ablation, HybridRequest, SearchScope } from "./request.ts";
+
+export interface Gathering {
+  readonly analysis: Analysis;
+  readonly request: HybridRequest;
+  readonly ablation: Ablation;
+  readonly filters: Filters;
+  /** The question's vector, or why there is none; undefined where nothing has vectors. */
+  readonly question: QuestionVector | undefined;
+  /** Label of the running model. */
+  readonly label: string;
+  readonly mentionCache: MentionCache;
+  readonly entityLeg: boolean;
+}
+
+export interface Gathered {
+  readonly arms: readonly Arm[];
+  readonly kinds: ReadonlyMap<string, RowKind>;
+  /** Pieces of long observations that were found. */
+  readonly chunks: VectorHits["chunks"];
+  readonly mentions: readonly Mention[];
+  /** Rows of the entities that the question names. */
+  readonly mentioned: ReadonlySet<string>;
+  /** Rows that the graph adds on request. */
+  readonly associated: readonly GraphRow[];
+  /** Scores as the arms gave them. */
+  readonly raw: { readonly text: readonly Hit[]; readonly cosine: readonly Hit[]; readonly bm25: readonly Hit[] };
+}
+
+const kindsOf: Readonly<Record<SearchScope, readonly RowKind[]>> = {
+  all: ["observation", "entity", "error", "episode"],
+  observations: ["observation"],
+  entities: ["entity"],
+  errors: ["error"],
+};
+/** Scopes that hold observations: what has vectors, tags and neighbours to bring. */
+export const holdsObservations = (scope: SearchScope): boolean => scope === "all" || scope === "observations";
+
+/** The first rows that pruning must not change, for each row asked for, and at least. */
+const EXACT_ROWS_PER_ROW = 2;
+const LEAST_EXACT_ROWS = 20;
+
+/** Runs the arms. */
+export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
+  const { analysis, request, ablation, filters, question } = g;
+  const depth = Math.max(EXACT_ROWS_PER_ROW * request.limit, FUSION_DEPTH);
+  const kinds = filters.tag === undefined ? kindsOf[request.scope] : (["observation"] as const);
+  const search: WordSearch = { analysis, kinds, filters, depth, exactRank: Math.max(EXACT_ROWS_PER_ROW * request.limit, LEAST_EXACT_ROWS) };
+
+  const words = await run("words", (tx) => searchWords(tx, search));
+  const wantsText = ablation.noText !== true;
+  const texts =
+    words !== undefined && (wantsText || ablation.coverDensity === true)
+      ? await run("text", (tx) => scoreTexts(tx, words, search))
+      : undefined;
+  const near =
+    question !== undefined && "vector" in question
+      ? await run("vector", (tx) =>
+          searchVectors(tx, {
+            vector: question.vector,
+            label: g.label,
+            depth,
+            filters,
+            withEpisodes: kinds.some((kind) => kind === "episode"),
+          }),
+        )
+      : undefined;
+  const mentions = await findMentions(run, g, kinds, words);
+  const mentioned = mentions.length === 0 || !speaksForEntities(g) ? undefined : await searchNamed(run, g, mentions, depth);
+  const hasObservations = kinds.some((kind) => kind === "observation");
+  const associated =
+    request.associative && hasObservations
+      ? ((await run("associative", (tx) => associations(tx, words?.found.entity ?? [], filters))) ?? [])
+      : [];
+
+  const third = ablation.coverDensity === true ? (texts?.coverDensity ?? []) : (words?.bm25 ?? []);
+  const arms: Arm[] = [];
+  if (texts !== undefined && wantsText) arms.push({ name: "text", hits: texts.hits, coverage: texts.coverage });
+  if (near !== undefined) arms.push({ name: "vector", hits: near.hits });
+  if (request.enableBm25 && words !== undefined) arms.push({ name: "bm25", hits: third, coverage: words.coverage });
+  if (mentioned !== undefined) arms.push({ name: "entity", hits: mentioned });
+
+  const ofGraph = [...(mentioned ?? []), ...associated].map(({ id }): [string, RowKind] => [id, "observation"]);
+  return {
+    arms,
+    kinds: new Map([...ofGraph, ...(near?.kinds ?? []), ...(texts?.kinds ?? []), ...(words?.kinds ?? [])]),
+    chunks: near?.chunks ?? new Map(),
+    mentions,
+    mentioned: new Set((mentioned ?? []).map(({ id }) => id)),
+    associated,
+    raw: { text: texts?.hits ?? [], cosine: near?.hits ?? [], bm25: third },
+  };
+}
+
+const speaksForEntities = ({ entityLeg, analysis }: Gathering) => entityLeg && analysis.class === "factoid";
+
+/** The entities that the question names, where a leg asks for them. */
+async function findMentions(
+  run: RunLeg,
+  g: Gathering,
+  kinds: readonly RowKind[],
+  words: WordHits | undefined,
+): Promise<readonly Mention[]> {
+  const isAsked = speaksForEntities(g) || g.analysis.class === "multi_hop";
+  if (!isAsked || words === undefined || !kinds.includes("observation")) return [];
+  return (await run("entity", (tx) => g.mentionCache.find(tx, g.request.query, g.filters, words.namesVersion))) ?? [];
+}
+
+const searchNamed = (run: RunLeg, { analysis, request, filters }: Gathering, mentions: readonly Mention[], depth: number) =>
+  run("entity", (tx) => searchMentioned(tx, { mentions, analysis, limit: Math.min(depth, 2 * request.limit), filters }));
