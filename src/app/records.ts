@@ -6,6 +6,7 @@ import { createErrors } from "../services/errors.ts";
 import type { NoteStore } from "../services/observations/store.ts";
 import { createProcedures } from "../services/procedures.ts";
 import type { Reminders } from "../services/reminders.ts";
+import { createTriggers } from "../services/triggers.ts";
 import type { Database } from "../store/port.ts";
 
 export interface RecordsParts {
@@ -24,6 +25,7 @@ export function composeRecords({ db, embedder, reminders, notes, queue, auditKey
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
     decisions: createDecisions({ db, notes, queue }),
     errors: createErrors({ db, reminders }),
+    triggers: createTriggers({ db, now: () => new Date() }),
     procedures: createProcedures({ db, embedder, queue }),
   };
 }

@@ -14,6 +14,7 @@ import reportError from "./report-error.ts";
 import resolveError from "./resolve-error.ts";
 import search from "./search.ts";
 import sessions from "./sessions.ts";
+import triggers from "./triggers.ts";
 import whoami from "./whoami.ts";
 
 export const tools: readonly Tool[] = [
@@ -28,6 +29,7 @@ export const tools: readonly Tool[] = [
   decisions,
   projects,
   procedures,
+  triggers,
   audit,
   whoami,
   discover,

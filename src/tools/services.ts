@@ -12,6 +12,7 @@ import type { Search } from "../services/search/search.ts";
 import type { Sessions } from "../services/sessions.ts";
 import type { Status } from "../services/status.ts";
 import type { Telemetry } from "../services/telemetry.ts";
+import type { Triggers } from "../services/triggers.ts";
 import type { Tool } from "./define.ts";
 
 export interface Services {
@@ -25,6 +26,7 @@ export interface Services {
   readonly audit: Audit;
   readonly decisions: Decisions;
   readonly procedures: Procedures;
+  readonly triggers: Triggers;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };
   readonly sessions: Sessions;

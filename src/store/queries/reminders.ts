@@ -50,24 +50,33 @@ const hasSubject = (q: Subject) => {
     and strict_word_similarity(t.entity_pattern, ${q.text}::text) >= ${CONTAINED_SIMILARITY}::float8))`;
 };
 
-/** Fires what waits for a subject by name or near name: `on_access` with an entity's name, `on_error_match` with an error's type and message. */
-export const fireForSubject = query(Fired, (q: Subject) =>
-  fire(sql`
+const dueForSubject = (q: Subject) => sql`
   select t.id from brain_triggers as t
   where t.active and t.condition_type = ${q.condition}::text and (t.expires_at is null or t.expires_at > now()) and ${hasSubject(q)}
     and (${projectOf(q.scope)}::uuid is null or t.project_id is null or t.project_id = ${projectOf(q.scope)}::uuid)
   order by t.created_at, t.id
-  limit 10
-  for update skip locked`),
-);
+  limit 10`;
+
+const dueForAddress = (addresses: readonly string[]) => sql`
+  select t.id from brain_triggers as t
+  where t.active and t.condition_type = 'on_session_start' and (t.expires_at is null or t.expires_at > now())
+    and t.entity_pattern = any(${textArray(addresses)})
+  order by t.created_at, t.id
+  limit 10`;
+
+/** What would fire, untouched. */
+const look = (due: ReturnType<typeof sql>) => sql`
+  select t.id as "triggerId", t.entity_pattern as "entityPattern", t.message, t.from_agent as "fromAgent", t.fire_count as "fireCount",
+         not t.active as deactivated
+  from (${due}) as due join brain_triggers as t on t.id = due.id
+  order by t.created_at, t.id`;
+
+/** Fires what waits for a subject by name or near name: `on_access` with an entity's name, `on_error_match` with an error's type and message. */
+export const fireForSubject = query(Fired, (q: Subject) => fire(sql`${dueForSubject(q)} for update skip locked`));
+export const lookForSubject = query(Fired, (q: Subject) => look(dueForSubject(q)));
 
 /** Fires notes addressed exactly to one of these names: a session's name, or what a client is called. */
 export const fireForAddress = query(Fired, (q: { addresses: readonly string[] }) =>
-  fire(sql`
-  select id from brain_triggers
-  where active and condition_type = 'on_session_start' and (expires_at is null or expires_at > now())
-    and entity_pattern = any(${textArray(q.addresses)})
-  order by created_at, id
-  limit 10
-  for update skip locked`),
+  fire(sql`${dueForAddress(q.addresses)} for update skip locked`),
 );
+export const lookForAddress = query(Fired, (q: { addresses: readonly string[] }) => look(dueForAddress(q.addresses)));
