@@ -80,7 +80,14 @@ function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
-  const search = createSearch({ db, embedder, fusion: settings.FUSION.value, entityLeg: settings.ENTITY_FACTOID.value });
+  const search = createSearch({
+    db,
+    embedder,
+    fusion: settings.FUSION.value,
+    entityLeg: settings.ENTITY_FACTOID.value,
+    rerank: { ...models.rerank, reranker: models.reranker },
+    judge: models.judge,
+  });
   const services: Services = {
     telemetry,
     entities: graph.entities,

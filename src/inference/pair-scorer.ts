@@ -50,6 +50,8 @@ export interface ScoredRow {
 export interface PairScorer {
   status(): ModelState;
   warm(): void;
+  /** The loaded model is not to be used; another look is taken when its files are replaced. */
+  refuse(reason: string): void;
   /** The model as last seen; undefined where none is installed. */
   readonly model: PairModel | undefined;
   /**
@@ -139,6 +141,7 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
   return {
     status: host.status,
     warm: host.warm,
+    refuse: host.refuse,
     get model() {
       return host.model.kind === "installed" ? host.model : undefined;
     },

@@ -181,7 +181,7 @@ const SIMILARITY_DIGITS = 4;
 
 /** The answer of `mode=verify`. */
 export async function shapeVerification(claim: string, v: Verification, compactChars: number): Promise<Answer> {
-  const rows = v.evidence.map(({ id, content, similarity, type, entity }) => {
+  const rows = v.evidence.map(({ id, content, similarity, type, entity, judgment, differs }) => {
     const cut = firstChars(content, compactChars);
     return {
       id,
@@ -190,13 +190,22 @@ export async function shapeVerification(claim: string, v: Verification, compactC
       type,
       entity,
       ...(cut === content ? {} : { truncated: true }),
+      ...(judgment === undefined
+        ? {}
+        : {
+            verdict: judgment.verdict,
+            confidence: rounded(judgment.confidence, SIMILARITY_DIGITS),
+            ...(judgment.reason === null ? {} : { reason: judgment.reason }),
+            judged_by: judgment.backend,
+          }),
+      ...(differs === undefined ? {} : { differs }),
     };
   });
   const page = await fitRows({ rows, total: rows.length, offset: 0, long: "content" });
   return {
     mode: "verify",
     claim,
-    confidence: v.confidence,
+    confidence: rounded(v.confidence, SIMILARITY_DIGITS),
     grounding: v.grounding,
     interpretation: v.interpretation,
     evidence: page.rows,
@@ -207,6 +216,7 @@ export async function shapeVerification(claim: string, v: Verification, compactC
     calibrated_n: v.calibratedN,
     ...(v.verifyId === undefined ? {} : { verify_id: v.verifyId }),
     ...(page.truncated ? { truncated: true, total: page.total } : {}),
+    ...(v.tried.length === 0 ? {} : { tried: v.tried }),
     ...(v.degraded.length === 0 ? {} : { degraded: true, degraded_reason: v.degraded.join(" ") }),
   };
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEntailment, type EntailmentOptions, probabilitiesOf } from "../../src/inference/entailment.ts";
+import { CONTROLS, createEntailment, type EntailmentOptions, probabilitiesOf } from "../../src/inference/entailment.ts";
 import { locatePairModel } from "../../src/inference/models/locate-pair.ts";
 import type { Answer, Entailment, EntailmentReading } from "../../src/inference/port.ts";
 import { noDeadline } from "../../src/kernel/deadline.ts";
@@ -28,6 +28,8 @@ async function modelOf(more: Partial<EntailmentOptions> = {}): Promise<Entailmen
     threads: 1,
     placement: { device: "cpu", arena: false, spinning: false },
     log: silentLogger,
+    // A model of words cannot answer them.
+    controls: [],
     ...more,
   });
   open.push(model);
@@ -80,6 +82,54 @@ describe("probabilities", () => {
     const model = await tiny({ maxTokens: 20 });
     const answer = await model.entail(ask("agrees", `agrees ${"denies ".repeat(40)}`), patient());
     expect(answer.kind === "answered" && answer.values.map(({ isCut }) => isCut)).toEqual([false, true]);
+  });
+});
+
+describe("control questions", () => {
+  const control = (premise: string, wanted: "entailment" | "neutral" | "contradiction") => ({ premise, hypothesis: "claim", wanted });
+
+  test("a model that answers them judges; they are asked once", async () => {
+    await writeTinyPairModel(directory, { kind: "nli", weights });
+    const controls = [
+      control("it agrees", "entailment"),
+      control("it denies", "contradiction"),
+      control("elsewhere", "neutral"),
+      control("it denies", "neutral"),
+    ];
+    const model = await modelOf({ controls });
+    expect(rounded(await model.entail(ask("it agrees"), patient()))).toEqual([[0.987, 0.007, 0.007, false]]);
+    expect(rounded(await model.entail(ask("it denies"), patient()))).toEqual([[0.007, 0.007, 0.987, false]]);
+  });
+
+  test.each([
+    ["entailment", "it denies"],
+    ["contradiction", "it agrees"],
+    ["neutral", "it agrees"],
+  ] as const)("a model that misses one of %s is refused", async (wanted, premise) => {
+    await writeTinyPairModel(directory, { kind: "nli", weights });
+    const model = await modelOf({ controls: [control("it agrees", "entailment"), control(premise, wanted)] });
+    expect(await model.entail(ask("it agrees"), patient())).toMatchObject({
+      kind: "none",
+      code: "load_failed",
+      reason: expect.stringContaining("control questions"),
+    });
+    expect(model.status()).toMatchObject({ state: "failed", reason: expect.stringContaining("control questions") });
+    expect(await model.entail(ask("it agrees"), patient())).toMatchObject({ code: "load_failed" });
+  });
+
+  test("a model that was refused is asked again when its files are replaced", async () => {
+    await writeTinyPairModel(directory, { kind: "nli", weights: { agrees: [0, 0, 5] } });
+    const model = await modelOf({ controls: [control("it agrees", "entailment")] });
+    expect(await model.entail(ask("it agrees"), patient())).toMatchObject({ code: "load_failed" });
+    await writeTinyPairModel(directory, { kind: "nli", weights });
+    expect(rounded(await model.entail(ask("it agrees"), patient()))).toEqual([[0.987, 0.007, 0.007, false]]);
+  });
+
+  test.skipIf(sharedDirectory() === undefined)("random weights do not answer the product's own", async () => {
+    const source = join(sharedDirectory() ?? "", "models", "tiny-nli");
+    for (const file of ["model.onnx", "tokenizer.json", "config.json"]) await copyFile(join(source, file), join(directory, file));
+    const model = await modelOf({ controls: CONTROLS });
+    expect(await model.entail(ask("it agrees"), patient())).toMatchObject({ kind: "none", code: "load_failed" });
   });
 });
 

@@ -9,6 +9,8 @@ import { noDeadline } from "../../src/kernel/deadline.ts";
 import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import type { Judge } from "../../src/services/judge/judge.ts";
+import type { RerankStage } from "../../src/services/search/rerank.ts";
 import { createSearch } from "../../src/services/search/search.ts";
 import { textArray, uuidArray, vectorParam } from "../../src/store/codecs.ts";
 import type { Database } from "../../src/store/port.ts";
@@ -64,11 +66,13 @@ export interface SearchOptions {
   readonly embedder?: Embedder;
   readonly fusion?: FusionMode;
   readonly entityLeg?: boolean;
+  readonly rerank?: RerankStage;
+  readonly judge?: Judge;
 }
 
 /** `cuba_faro` over a database: arguments in, answer out. */
-export function faroOver(db: Database, { embedder = noEmbedder, fusion = "scores", entityLeg = true }: SearchOptions = {}) {
-  const service = createSearch({ db, embedder, fusion, entityLeg });
+export function faroOver(db: Database, { embedder = noEmbedder, fusion = "scores", entityLeg = true, rerank, judge }: SearchOptions = {}) {
+  const service = createSearch({ db, embedder, fusion, entityLeg, rerank, judge });
   const services = { search: service, presentation: { compactChars: 1_200 } } as Partial<Services> as Services;
   const ask = async (args: Record<string, unknown>, ctx: CallContext = callContext()): Promise<Answer> => {
     const parsed = search.parse(args);

@@ -50,6 +50,8 @@ export interface ModelHost<L extends Located> {
   worked(): void;
   /** The worker is gone; the next {@link ready} starts another. */
   died(reason: string): void;
+  /** What is loaded is not to be used: it is unloaded, and not tried again until a file of the model is replaced. */
+  refuse(reason: string): void;
   /** Reading it never loads anything. */
   status(): ModelState;
   /** Starts loading in the background; never throws. */
@@ -154,6 +156,13 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
       failures++;
       failure = reason;
       log.error(`${what}: its worker died`, { model: nameOf(model), reason, failures });
+    },
+    refuse(reason) {
+      log.error(`${what} is refused`, { model: nameOf(model), reason });
+      failures = MOST_FAILURES;
+      failure = reason;
+      void worker?.retire();
+      worker = undefined;
     },
     status() {
       if (model.kind === "missing") {

@@ -2,7 +2,8 @@
 import { present } from "../../kernel/errors.ts";
 import { CHECK, type QuestionVector } from "./arms/vector.ts";
 import type { FailedLeg } from "./legs.ts";
-import type { Degradation, HybridAnswer, HybridRequest } from "./request.ts";
+import type { Degradation, HybridAnswer } from "./request.ts";
+import type { Unranked } from "./rerank.ts";
 
 /** What is lost with a leg; legs that are not named here are annotations and never degrade an answer. */
 const LOST: Readonly<Record<string, string>> = {
@@ -16,23 +17,20 @@ const LOST: Readonly<Record<string, string>> = {
   neighbours: "Neighbours in the graph are missing",
 };
 
-const NO_RERANKER =
-  "The order is that of the fused arms: no reranker is installed, so none was applied. 'memory-industry models rerank' installs one.";
-
 const sentence = ({ leg, cause }: FailedLeg): string => `${LOST[leg]}: ${present(cause).text} Run '${CHECK}'.`;
 
 export function degradationOf(
   failed: readonly FailedLeg[],
   question: QuestionVector | undefined,
-  request: Pick<HybridRequest, "enableBm25" | "rerank">,
+  { enableBm25, unranked }: { readonly enableBm25: boolean; readonly unranked: Unranked | undefined },
 ): Degradation {
   const search = failed.filter(({ leg }) => leg in LOST).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
   const words = failed.find(({ leg }) => leg === "words");
   return {
     search,
-    bm25: words === undefined || !request.enableBm25 ? undefined : sentence(words),
-    reranker: request.rerank === true ? { code: "no_model", reason: NO_RERANKER } : undefined,
+    bm25: words === undefined || !enableBm25 ? undefined : sentence(words),
+    reranker: unranked,
   };
 }
 

@@ -21,6 +21,8 @@ export interface Gathering {
   readonly label: string;
   readonly mentionCache: MentionCache;
   readonly entityLeg: boolean;
+  /** Rows that a later stage reads whatever the limit; 0 where none does. */
+  readonly atLeast: number;
 }
 
 export interface Gathered {
@@ -55,7 +57,13 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
   const { analysis, request, ablation, filters, question } = g;
   const depth = Math.max(EXACT_ROWS_PER_ROW * request.limit, FUSION_DEPTH);
   const kinds = filters.tag === undefined ? kindsOf[request.scope] : (["observation"] as const);
-  const search: WordSearch = { analysis, kinds, filters, depth, exactRank: Math.max(EXACT_ROWS_PER_ROW * request.limit, LEAST_EXACT_ROWS) };
+  const search: WordSearch = {
+    analysis,
+    kinds,
+    filters,
+    depth,
+    exactRank: Math.max(EXACT_ROWS_PER_ROW * request.limit, LEAST_EXACT_ROWS, g.atLeast),
+  };
 
   const words = await run("words", (tx) => searchWords(tx, search));
   const wantsText = ablation.noText !== true;

@@ -3,6 +3,7 @@ import type { ArmName } from "../../domain/retrieval/fusion.ts";
 import type { QueryClass } from "../../domain/retrieval/query-analysis.ts";
 import type { RowKind } from "../../store/queries/search-filters.ts";
 import type { FoundRow } from "../../store/queries/search-rows.ts";
+import type { Unranked } from "./rerank.ts";
 
 export const searchScopes = ["all", "entities", "observations", "errors"] as const;
 export type SearchScope = (typeof searchScopes)[number];
@@ -62,7 +63,7 @@ export interface Neighbours {
 export interface Degradation {
   readonly search: readonly string[];
   readonly bm25: string | undefined;
-  readonly reranker: { readonly code: "no_model"; readonly reason: string } | undefined;
+  readonly reranker: Unranked | undefined;
 }
 
 export interface PeerNotice {

@@ -10,6 +10,7 @@ import type { Database, Tx } from "../../store/port.ts";
 import { sessionTexts } from "../../store/queries/search-context.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
 import { recordAccess } from "../../store/queries/search-rows.ts";
+import type { Judge } from "../judge/judge.ts";
 import { analyse } from "./analyse.ts";
 import { connectionsOf, MOST_EXTRAS } from "./arms/graph.ts";
 import { createMentionCache } from "./arms/mentions.ts";
@@ -20,6 +21,7 @@ import { type Gathered, gather, holdsObservations } from "./gather.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
 import { boostBySession, chooseRows, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
 import type { Ablation, Connections, Found, HybridAnswer, HybridRequest } from "./request.ts";
+import { type RerankStage, rerankRows, wantsRerank } from "./rerank.ts";
 import { createVerifier, type Verifier } from "./verify.ts";
 
 export interface Search extends Verifier {
@@ -35,12 +37,16 @@ export interface SearchParts {
   readonly fusion: FusionMode;
   /** The leg that brings observations of the entities a question names (`MEMORY_INDUSTRY_ENTITY_FACTOID`). */
   readonly entityLeg: boolean;
+  /** Undefined where no reranker can be asked at all. */
+  readonly rerank?: RerankStage | undefined;
+  /** Undefined where nobody judges claims. */
+  readonly judge?: Judge | undefined;
 }
 
 /** Notes of a session that say what it is about. */
 const SESSION_NOTES = 20;
 
-export function createSearch({ db, embedder, fusion, entityLeg }: SearchParts): Search {
+export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }: SearchParts): Search {
   const mentionCache = createMentionCache();
   const writing = new Set<Promise<void>>();
 
@@ -66,7 +72,7 @@ export function createSearch({ db, embedder, fusion, entityLeg }: SearchParts): 
   };
 
   return {
-    ...createVerifier({ db, embedder }),
+    ...createVerifier({ db, embedder, judge }),
     async hybrid(ctx, request, ablation = {}) {
       const analysis = analyse(request.query);
       const wantsVector = holdsObservations(request.scope) && ablation.noVector !== true;
@@ -78,7 +84,14 @@ export function createSearch({ db, embedder, fusion, entityLeg }: SearchParts): 
         before: request.before,
         tag: request.tag,
       };
-      const { value, failed } = await runLegs(db, ctx, async (run, tx) => {
+      const reads = wantsRerank(rerank, request);
+      const depth = reads ? (rerank?.depth ?? 0) : 0;
+      const finish = async (run: RunLeg, rows: readonly Found[], texts: readonly string[]) => {
+        const found = chooseRows(boostBySession(rows, texts), request);
+        const neighbours = (await run("neighbours", (t) => neighboursAround(t, found, filters))) ?? [];
+        return { found, neighbours, peers: (await run("peers", peerNotices)) ?? [] };
+      };
+      const first = await runLegs(db, ctx, async (run, tx) => {
         const gathered = await gather(run, {
           analysis,
           request,
@@ -88,26 +101,31 @@ export function createSearch({ db, embedder, fusion, entityLeg }: SearchParts): 
           label: embedder.label,
           mentionCache,
           entityLeg,
+          atLeast: depth,
         });
         const fused = withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered);
         const texts = await textsOfSession(run, ctx);
-        const pool = await readPool(tx, fused, gathered, filters, poolSize(request, texts.length > 0));
+        const pool = await readPool(tx, fused, gathered, filters, Math.max(poolSize(request, texts.length > 0), depth));
         const { rows, connections } =
           analysis.class === "multi_hop" && holdsObservations(request.scope)
             ? await connect(run, tx, gathered, pool, filters)
             : { rows: pool, connections: undefined };
-        const found = chooseRows(boostBySession(rows, texts), request);
-        const neighbours = (await run("neighbours", (t) => neighboursAround(t, found, filters))) ?? [];
-        const peers = (await run("peers", peerNotices)) ?? [];
-        return { found, neighbours, peers, connections };
+        return { rows, connections, texts, finished: reads ? undefined : await finish(run, rows, texts) };
       });
+      const { rows, connections, texts, finished } = first.value;
+      // Nothing slow happens inside a transaction: the model reads between two of them.
+      const { rows: ranked, unranked } =
+        finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
+      const last = finished === undefined ? await runLegs(db, ctx, (run) => finish(run, ranked, texts)) : { value: finished, failed: [] };
+      const value = { ...last.value, connections };
+      const failed = [...first.failed, ...last.failed];
       if (request.trackAccess) reinforce(ctx, value.found);
       for (const { leg, cause } of failed) ctx.log.warn("a part of a search failed", { leg, cause: causeChain(cause) });
       return {
         queryClass: analysis.class,
         ...value,
         newSinceStart: ctx.session === undefined ? undefined : writtenAfter(value.found, ctx.session.startedAt),
-        degraded: degradationOf(failed, question, request),
+        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked }),
         gate: request.abstainOod ? gateState(question) : undefined,
       };
     },

@@ -1,22 +1,24 @@
 /**
- * `mode=verify` (`retrieval.md` §8) without a judge: the evidence is gathered, and what it says about the claim is honestly unknown.
- * Similarity is never evidence of truth: with cosines a false claim once scored 0.61 and the true one 0.59.
+ * `mode=verify` (`retrieval.md` §8): evidence is gathered, the judge reads it, and its verdicts are weighed. Similarity is never evidence of truth: with
+ * cosines a false claim once scored 0.61 and the true one 0.59. Without a judge the answer is an honest unknown, and says where a memory differs.
  */
 import { queryTerms } from "../../domain/lexical.ts";
+import { type Differs, differsFrom } from "../../domain/trust/differs.ts";
+import { decidingEvidence, type Grounding, groundingOf } from "../../domain/trust/verify.ts";
 import type { Embedder } from "../../inference/port.ts";
 import { type CallContext, projectOf } from "../../kernel/context.ts";
 import { causeChain } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
+import { chunkTexts } from "../../store/queries/search-rows.ts";
 import { evidenceRows, insertPrediction, resolvedPredictions, similarTo } from "../../store/queries/search-verify.ts";
+import type { ClaimJudgment, Judge, JudgeBackend, TriedRung } from "../judge/judge.ts";
 import { analyse } from "./analyse.ts";
 import { embedQuestion, type QuestionVector, searchVectors } from "./arms/vector.ts";
 import { searchWords } from "./arms/words.ts";
 import { degradationOf } from "./degraded.ts";
 import { runLegs } from "./legs.ts";
-
-export type Grounding = "verified" | "partial" | "weak" | "unknown" | "contradicted";
 
 export interface Evidence {
   readonly id: string;
@@ -25,26 +27,41 @@ export interface Evidence {
   readonly similarity: number;
   readonly type: string;
   readonly entity: string;
+  /** Undefined where nobody read it: beyond the items that are judged, or without a judge. */
+  readonly judgment: ClaimJudgment | undefined;
+  /** Where it says the claim's words with something else; undefined for what supports the claim. */
+  readonly differs: Differs | undefined;
 }
 
 export interface Verification {
   readonly confidence: number;
-  readonly grounding: Grounding;
+  readonly grounding: Grounding["level"];
   readonly interpretation: string;
   readonly evidence: readonly Evidence[];
-  readonly judgedBy: "none";
+  /** Who answered first. */
+  readonly judgedBy: JudgeBackend;
+  /** Verdicts other than `unknown`. */
   readonly verdictsReached: number;
   /** Share of the resolved predictions of this level that were right, smoothed; undefined while none is resolved. */
   readonly calibratedAccuracy: number | undefined;
   readonly calibratedN: number;
   /** Undefined where the prediction could not be written down. */
   readonly verifyId: string | undefined;
+  /** Judges that were asked and failed, each once. */
+  readonly tried: readonly TriedRung[];
   readonly degraded: readonly string[];
 }
 
 export interface Verifier {
   /** @throws MemoryError where the database does not answer. */
   verify(ctx: CallContext, claim: string): Promise<Verification>;
+}
+
+export interface VerifierParts {
+  readonly db: Database;
+  readonly embedder: Embedder;
+  /** Undefined where nobody judges claims. */
+  readonly judge: Judge | undefined;
 }
 
 /** Items of evidence, and rows that the words find for the trigrams to measure. */
@@ -60,50 +77,96 @@ const E5_FLOOR = 0.8;
 const floorOf = (label: string) => (/e5/.test(label) ? E5_FLOOR : TOPIC_FLOOR);
 
 const NOTHING = "Nothing in memory relates to this claim: treat it as unverified.";
-const UNDECIDED =
-  "Related material exists, but none of it was found to assert the claim: no judge is installed, and being on topic is not support.";
+const NO_JUDGE =
+  "Related material exists, but nobody judged whether it asserts the claim: no judge is installed or chosen, and being on topic is not support.";
+const UNDECIDED = "Related material exists, but none of it was found to assert the claim: being on topic is not support.";
+const TOLD: Readonly<Record<Exclude<Grounding["level"], "unknown">, string>> = {
+  verified: "Stored evidence supports the claim.",
+  partial: "Stored evidence supports the claim in part; it is not decisive.",
+  weak: "Stored evidence gives the claim weak support; it is not decisive.",
+  contradicted: "Stored evidence contradicts the claim.",
+};
 
-export function createVerifier({ db, embedder }: { readonly db: Database; readonly embedder: Embedder }): Verifier {
+const DIFFERENCE: Readonly<Record<Differs["kind"], string>> = {
+  number: "another number",
+  negation: "a negation",
+  identifier: "another name",
+  word: "another word",
+};
+
+function interpretationOf(level: Grounding["level"], evidence: readonly Evidence[], wasJudged: boolean): string {
+  if (evidence.length === 0) return NOTHING;
+  const told = level === "unknown" ? (wasJudged ? UNDECIDED : NO_JUDGE) : TOLD[level];
+  const different = evidence.find(({ differs }) => differs !== undefined)?.differs;
+  if (different === undefined || level === "verified") return told;
+  return `${told} One memory says the claim's words with ${DIFFERENCE[different.kind]}: see differs.`;
+}
+
+/** A row of evidence before anybody judged it; `read` is what a judge gets to see. */
+type Gathered = Omit<Evidence, "judgment" | "differs"> & { readonly read: string };
+
+export function createVerifier({ db, embedder, judge }: VerifierParts): Verifier {
   return {
     async verify(ctx, claim) {
       const question = await embedQuestion(ctx, embedder, claim);
       const filters: Filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
-      const { value, failed } = await runLegs(db, ctx, async (run, tx) => {
+      const { value: gathered, failed } = await runLegs(db, ctx, async (run, tx) => {
         const byWords = (await run("words", (t) => similarByWords(t, claim, filters))) ?? [];
-        const byMeaning = (await run("vector", (t) => similarByMeaning(t, question, embedder.label, filters))) ?? [];
+        const near = await run("vector", (t) => similarByMeaning(t, question, embedder.label, filters));
         const similarity = new Map<string, number>();
-        for (const { id, score } of [...byWords, ...byMeaning]) similarity.set(id, Math.max(score, similarity.get(id) ?? 0));
+        for (const { id, score } of [...byWords, ...(near?.hits ?? [])]) similarity.set(id, Math.max(score, similarity.get(id) ?? 0));
         const rows = await tx.all(evidenceRows({ ids: [...similarity.keys()], filters }));
-        const past = await run("calibration", (t) => t.first(resolvedPredictions({ level: "unknown", projectId: projectOf(ctx.scope) })));
-        const evidence = rows
-          .map((row): Evidence => ({ ...row, similarity: similarity.get(row.id) ?? 0 }))
+        const pieces = await piecesOf(tx, near?.chunks ?? new Map());
+        return rows
+          .map((row): Gathered => ({ ...row, similarity: similarity.get(row.id) ?? 0, read: pieces.get(row.id) ?? row.content }))
           .sort((a, b) => b.similarity - a.similarity || (a.id < b.id ? -1 : 1))
           .slice(0, MOST_EVIDENCE);
-        return { evidence, past };
       });
-      const resolved = (value.past?.correct ?? 0) + (value.past?.incorrect ?? 0);
+      const judgments = await judged(ctx, judge, claim, gathered);
+      const evidence = gathered.map(({ read, ...row }, at): Evidence => {
+        const judgment = judgments[at]?.backend === "none" ? undefined : judgments[at];
+        return { ...row, judgment, differs: judgment?.verdict === "supports" ? undefined : differsFrom(claim, read) };
+      });
+      const weighed = evidence.flatMap(({ id, similarity, judgment }) => (judgment === undefined ? [] : [{ id, similarity, ...judgment }]));
+      const { confidence, level } = groundingOf(weighed);
+      const past = await calibration(ctx, level);
+      const resolved = (past?.correct ?? 0) + (past?.incorrect ?? 0);
+      const evidenceIds = decidingEvidence(weighed).map(({ id }) => id);
       return {
-        confidence: 0,
-        grounding: "unknown",
-        interpretation: value.evidence.length === 0 ? NOTHING : UNDECIDED,
-        evidence: value.evidence,
-        judgedBy: "none",
-        verdictsReached: 0,
-        calibratedAccuracy: resolved === 0 ? undefined : ((value.past?.correct ?? 0) + 1) / (resolved + 2),
+        confidence,
+        grounding: level,
+        interpretation: interpretationOf(level, evidence, weighed.length > 0),
+        evidence,
+        judgedBy: weighed[0]?.backend ?? "none",
+        verdictsReached: weighed.filter(({ verdict }) => verdict !== "unknown").length,
+        calibratedAccuracy: resolved === 0 ? undefined : ((past?.correct ?? 0) + 1) / (resolved + 2),
         calibratedN: resolved,
-        verifyId: await writeDown(ctx, claim, value.evidence[0]?.entity ?? null),
-        degraded: degradationOf(failed, question, { enableBm25: false, rerank: undefined }).search,
+        verifyId: await writeDown(ctx, { claim, entity: evidence[0]?.entity ?? null, confidence, level, evidenceIds }),
+        tried: distinct(judgments.flatMap(({ tried }) => tried)),
+        degraded: degradationOf(failed, question, { enableBm25: false, unranked: undefined }).search,
       };
     },
   };
 
-  async function writeDown(ctx: CallContext, claim: string, entity: string | null): Promise<string | undefined> {
+  /** How predictions of this level fared; a table that does not answer costs nobody a verdict. */
+  async function calibration(ctx: CallContext, level: string) {
+    try {
+      return await db.read(ctx, (tx) => tx.first(resolvedPredictions({ level, projectId: projectOf(ctx.scope) })));
+    } catch (cause) {
+      if (ctx.signal.aborted) throw cause;
+      ctx.log.warn("past predictions could not be counted", { cause: causeChain(cause) });
+      return undefined;
+    }
+  }
+
+  async function writeDown(
+    ctx: CallContext,
+    prediction: { claim: string; entity: string | null; confidence: number; level: string; evidenceIds: readonly string[] },
+  ): Promise<string | undefined> {
     const id = newId();
     try {
       await db.write(ctx, async (tx) => {
-        await tx.run(
-          insertPrediction({ id, claim, entity, confidence: 0, level: "unknown", evidenceIds: [], projectId: projectOf(ctx.scope) }),
-        );
+        await tx.run(insertPrediction({ id, ...prediction, projectId: projectOf(ctx.scope) }));
       });
       return id;
     } catch (cause) {
@@ -111,6 +174,32 @@ export function createVerifier({ db, embedder }: { readonly db: Database; readon
       return undefined;
     }
   }
+}
+
+/** The best items as far as the judge goes; none without a judge. */
+const judged = async (
+  ctx: CallContext,
+  judge: Judge | undefined,
+  claim: string,
+  rows: readonly Gathered[],
+): Promise<readonly ClaimJudgment[]> =>
+  judge === undefined || rows.length === 0
+    ? []
+    : await judge.judgeClaim(
+        ctx,
+        claim,
+        rows.slice(0, judge.maxPairs).map(({ read }) => read),
+      );
+
+function distinct(tried: readonly TriedRung[]): TriedRung[] {
+  return tried.filter(({ backend, error }, at) => tried.findIndex((other) => other.backend === backend && other.error === error) === at);
+}
+
+/** The piece of a long memory that lies nearest to the claim: a judge reads 512 tokens, and what stands past them is invisible. */
+async function piecesOf(tx: Tx, chunks: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, string>> {
+  if (chunks.size === 0) return new Map();
+  const rows = await tx.all(chunkTexts({ ids: [...chunks.keys()], indices: [...chunks.values()] }));
+  return new Map(rows.map(({ id, content }) => [id, content]));
 }
 
 async function similarByWords(
@@ -131,7 +220,7 @@ async function similarByWords(
 }
 
 async function similarByMeaning(tx: Tx, question: QuestionVector, label: string, filters: Filters) {
-  if (!("vector" in question)) return [];
-  const { hits } = await searchVectors(tx, { vector: question.vector, label, depth: MOST_EVIDENCE, filters, withEpisodes: false });
-  return hits.filter(({ score }) => score >= floorOf(label));
+  if (!("vector" in question)) return undefined;
+  const near = await searchVectors(tx, { vector: question.vector, label, depth: MOST_EVIDENCE, filters, withEpisodes: false });
+  return { hits: near.hits.filter(({ score }) => score >= floorOf(label)), chunks: near.chunks };
 }

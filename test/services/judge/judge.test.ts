@@ -75,7 +75,7 @@ describe("a claim", () => {
       "it is not → so": [0.02, 0.03, 0.95],
       "so → it is not": [0.1, 0.2, 0.7],
       "one way → so": [0.02, 0.03, 0.95],
-      "half → so": [0.693, 0.1, 0.207],
+      "half → so": [0.69, 0.1, 0.21],
     });
     const judged = await judgeOf({ entailment }).judgeClaim(ctx, "so", ["it is so", "it is not", "one way", "half", "else"]);
     expect(judged.map(({ verdict, confidence, backend, model }) => [verdict, confidence, backend, model])).toEqual([
@@ -89,13 +89,13 @@ describe("a claim", () => {
       null,
       null,
       "undecided: entailment 0.020, neutral 0.030, contradiction 0.950; asked the other way round: entailment 0.050, neutral 0.900, contradiction 0.050",
-      "undecided: entailment 0.693, neutral 0.100, contradiction 0.207",
+      "undecided: entailment 0.690, neutral 0.100, contradiction 0.210",
       null,
     ]);
   });
 
   test("that the local model leaves undecided is left undecided, unless a person wants it sent on", async () => {
-    const entailment = knows({ "half → so": [0.693, 0.1, 0.207] });
+    const entailment = knows({ "half → so": [0.69, 0.1, 0.21] });
     const further = chat("openai_compat", '{"verdict":"supports","confidence":0.9,"reason":"it says so"}');
     const [left] = await judgeOf({ entailment, ladder: ladder(further) }).judgeClaim(ctx, "so", ["half"]);
     expect([left?.verdict, further.prompts.length]).toEqual(["unknown", 0]);

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Answer as ModelAnswer, ModelState, NoAnswerCode, Reranker } from "../../../src/inference/port.ts";
+import { deadlineIn, noDeadline } from "../../../src/kernel/deadline.ts";
+import { passageOf, type RerankStage, rerankRows, wantsRerank } from "../../../src/services/search/rerank.ts";
+import { eachEngine } from "../../support/engines.ts";
+import { callContext, faroOver, idsOf, rowsOf, seedError, seedMany, seedObservation } from "../../support/search.ts";
+
+interface Asked {
+  readonly query: string;
+  readonly passages: readonly string[];
+  readonly remainingMs: number;
+}
+
+/** A reranker that scores by `score`, or says why not. */
+function stageOf(score: ((passage: string) => number) | NoAnswerCode, more: Partial<RerankStage> & { state?: ModelState } = {}) {
+  const asked: Asked[] = [];
+  const reranker: Pick<Reranker, "score" | "status"> = {
+    status: () => more.state ?? { state: "idle", model: "m" },
+    async score(query, passages, { deadline }): Promise<ModelAnswer<number>> {
+      asked.push({ query, passages, remainingMs: deadline.remainingMs() });
+      if (typeof score === "string") return { kind: "none", code: score, reason: `Because of ${score}.` };
+      return { kind: "answered", values: passages.map(score) };
+    },
+  };
+  return { asked, rerank: { reranker, byDefault: false, depth: 20, timeoutMs: 20_000, ...more } satisfies RerankStage };
+}
+
+describe("whether it is wanted", () => {
+  test.each([
+    [true, false, "idle", true],
+    [true, false, "missing", true],
+    [false, true, "ready", false],
+    [undefined, true, "idle", true],
+    [undefined, true, "failed", false],
+    [undefined, true, "missing", false],
+    [undefined, false, "ready", false],
+  ] as const)("asked %p, by default %p, model %p: %p", (rerank, byDefault, state, expected) => {
+    const given = { state, model: "m", reason: "r" } as ModelState;
+    expect(wantsRerank(stageOf("busy", { byDefault, state: given }).rerank, { rerank })).toBe(expected);
+  });
+});
+
+eachEngine("reranking", (engine) => {
+  beforeEach(() => engine.db.reset());
+  const contents = ["walnut one", "walnut two", "walnut three", "walnut four"];
+  const letters = (passage: string) => 1 / passage.length;
+
+  test("the order becomes the model's, and the score shows it", async () => {
+    await seedMany(engine.db, contents);
+    const { asked, rerank } = stageOf(letters);
+    const answer = await faroOver(engine.db, { rerank }).ask({ query: "walnut", rerank: true });
+    const order = rowsOf(answer).map(({ c }) => String(c));
+    expect([...order].sort((a, b) => a.length - b.length)).toEqual(order);
+    expect(order.at(-1)).toBe("walnut three");
+    expect(answer).not.toHaveProperty("reranker_degraded");
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.query).toBe("walnut");
+  });
+
+  test("more rows are read than are answered, so that a good one comes from behind", async () => {
+    await seedMany(
+      engine.db,
+      Array.from({ length: 30 }, (_, at) => `walnut ${"x ".repeat(at)}`),
+    );
+    const best = await seedObservation(engine.db, { content: `walnut ${"y ".repeat(12)}` });
+    const { asked, rerank } = stageOf((passage) => (passage.includes("y") ? 0.9 : 0.1));
+    const answer = await faroOver(engine.db, { rerank: { ...rerank, depth: 31 } }).ask({ query: "walnut", limit: 3, rerank: true });
+    expect(idsOf(answer)[0]).toBe(best);
+    expect(rowsOf(answer)).toHaveLength(3);
+    expect(asked[0]?.passages).toHaveLength(31);
+  });
+
+  test("beyond its depth rows keep their order, behind those that were read", async () => {
+    await seedMany(engine.db, contents);
+    const plain = idsOf(await faroOver(engine.db).ask({ query: "walnut" }));
+    const { rerank } = stageOf((passage) => (passage.includes("x") ? 0 : 0.01), { depth: 2 });
+    const ranked = idsOf(await faroOver(engine.db, { rerank }).ask({ query: "walnut", rerank: true }));
+    expect(ranked.slice(2)).toEqual(plain.slice(2));
+  });
+
+  const codes = ["no_model", "disabled_by_plan", "load_failed", "no_budget", "busy", "timeout", "inference_error"] as const;
+  test.each(codes)("%s: the fused order, untouched, and the reason", async (code) => {
+    await seedMany(engine.db, contents);
+    const plain = await faroOver(engine.db).ask({ query: "walnut", format: "verbose" });
+    const answer = await faroOver(engine.db, { rerank: stageOf(code).rerank }).ask({ query: "walnut", format: "verbose", rerank: true });
+    expect(answer.results).toEqual(plain.results);
+    expect(answer).toMatchObject({
+      reranker_degraded: true,
+      reranker_degraded_code: code,
+      reranker_degraded_reason: `The order is that of the fused arms. Because of ${code}.`,
+    });
+    expect(answer).not.toHaveProperty("degraded_reason.reranker");
+  });
+
+  test("not asking for it is no degradation, and asks nothing", async () => {
+    await seedMany(engine.db, contents);
+    const { asked, rerank } = stageOf("load_failed");
+    expect(await faroOver(engine.db, { rerank }).ask({ query: "walnut" })).not.toHaveProperty("reranker_degraded");
+    expect(
+      await faroOver(engine.db, { rerank: { ...rerank, byDefault: true } }).ask({ query: "walnut", rerank: false }),
+    ).not.toHaveProperty("reranker_degraded");
+    expect(asked).toEqual([]);
+  });
+
+  test("nothing found loads nothing", async () => {
+    const { asked, rerank } = stageOf(letters);
+    expect(await faroOver(engine.db, { rerank }).ask({ query: "walnut", rerank: true })).toMatchObject({ count: 0 });
+    expect(asked).toEqual([]);
+  });
+
+  test("an error is read by its message and its solution", async () => {
+    await seedError(engine.db, { type: "WalnutError", message: "walnut jammed", solution: "clean the shell" });
+    await seedObservation(engine.db, { entity: "mill", content: "walnut mill" });
+    const { asked, rerank } = stageOf(letters);
+    await faroOver(engine.db, { rerank }).ask({ query: "walnut", rerank: true });
+    expect(asked[0]?.passages).toContain("WalnutError: walnut jammed (clean the shell)");
+    expect(asked[0]?.passages).toContain("mill: walnut mill");
+  });
+
+  test("its budget is its own or four fifths of the call, whichever is less", async () => {
+    await seedMany(engine.db, contents);
+    const { asked, rerank } = stageOf(letters);
+    const { ask } = faroOver(engine.db, { rerank });
+    await ask({ query: "walnut", rerank: true }, callContext({ deadline: noDeadline }));
+    await ask({ query: "walnut", rerank: true }, callContext({ deadline: deadlineIn(10_000, () => 0) }));
+    expect(asked[0]?.remainingMs).toBeGreaterThan(19_000);
+    expect(asked[1]?.remainingMs).toBe(8_000);
+  });
+});
+
+describe("a passage", () => {
+  const row = {
+    kind: 0,
+    id: "",
+    label: null,
+    solution: null,
+    resolved: null,
+    importance: null,
+    createdAt: "",
+    evidence: null,
+    verifiedAt: null,
+    tags: null,
+  };
+  test("is the piece that was found, the whole text, or the name", () => {
+    expect(passageOf({ kind: "observation", row: { ...row, entity: "mill", content: "long text" }, chunk: "its tail" })).toBe(
+      "mill: its tail",
+    );
+    expect(passageOf({ kind: "observation", row: { ...row, entity: "mill", content: "long text" } })).toBe("mill: long text");
+    expect(passageOf({ kind: "entity", row: { ...row, entity: "mill", content: null } })).toBe("mill");
+    expect(passageOf({ kind: "error", row: { ...row, entity: null, label: "TypeError", content: "x is undefined" } })).toBe(
+      "TypeError: x is undefined",
+    );
+  });
+});
+
+test("no stage at all says that no reranker is installed", async () => {
+  const { unranked } = await rerankRows(undefined, callContext(), "q", []);
+  expect(unranked).toEqual({
+    code: "no_model",
+    reason: "The order is that of the fused arms: no reranker is installed. Install one with 'memory-industry models reranker'.",
+  });
+});
