@@ -37,9 +37,12 @@ export async function emptyHome(extra: Record<string, string> = {}): Promise<Hom
   const directory = await mkdtemp(join(tmpdir(), "memory-industry-bench-"));
   const lock = join(directory, ".local", "share", "memory-industry", "daemon.lock");
   const daemonPid = () => {
-    if (!existsSync(lock)) return undefined;
-    const { pid }: { pid?: unknown } = JSON.parse(readFileSync(lock, "utf8"));
-    return typeof pid === "number" ? pid : undefined;
+    try {
+      const { pid }: { pid?: unknown } = JSON.parse(readFileSync(lock, "utf8"));
+      return typeof pid === "number" ? pid : undefined;
+    } catch {
+      return undefined; // not there, or being written by the next owner
+    }
   };
   const isAlive = (pid: number) => {
     try {
