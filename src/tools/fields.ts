@@ -67,6 +67,6 @@ export const offset = int(0, 1_000_000, "rows to skip (default 0)");
 /** The gate's switch, the same words in every gated tool. */
 export const allowSecret = {
   allow_secret: flag(
-    "text that looks like a live credential is refused; true stores it verbatim, in clear, reachable by search, export and every client",
+    "text that looks like a credential is refused; true keeps it verbatim, in clear, for search, export and every client",
   ).optional(),
 };

@@ -1,18 +1,15 @@
 /** One memory of a list (`cuba_cronica batch_add`, `cuba_ingesta`). Anything passes here: a bad item is reported, the others go in. */
 import { z } from "zod";
-import { observationSources, observationTypes } from "../services/observations/kinds.ts";
-import { CONTENT_CHARS, NAME_CHARS } from "./fields.ts";
 
-const shape = (description: string, rest: object) => ({ type: "string", description, ...rest });
-
+/** The fields are those of `cuba_cronica add`; said once, there. */
 export const noteItem = z.unknown().meta({
   type: "object",
   required: ["entity_name", "content"],
   properties: {
-    entity_name: shape("as above", { minLength: 1, maxLength: NAME_CHARS }),
-    content: shape("as above", { minLength: 1, maxLength: CONTENT_CHARS }),
-    observation_type: shape("as above", { enum: observationTypes }),
-    source: shape("as above", { enum: observationSources }),
-    trust: shape("as above", { enum: ["quarantined"] }),
+    entity_name: { type: "string" },
+    content: { type: "string" },
+    observation_type: { type: "string" },
+    source: { type: "string" },
+    trust: { type: "string", enum: ["quarantined"] },
   },
 });

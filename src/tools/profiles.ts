@@ -1,5 +1,7 @@
 /** Which tools `tools/list` shows. A profile limits the listing only: every tool can be called under any of them. */
 import type { Profile, Tool } from "./define.ts";
+import { CONTENT_CHARS } from "./fields.ts";
+import type { JsonSchema } from "./schema.ts";
 
 const rank: Record<Exclude<Profile, "meta">, number> = { lean: 0, agent: 1, standard: 2, full: 3 };
 
@@ -20,11 +22,49 @@ export interface ListedTool {
   readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean; readonly openWorldHint: boolean };
 }
 
+/** A longest length from here on says nothing to a model that it could use; a refusal names it. One memory's length stands: texts are written to it. */
+const UNTOLD_LENGTH = 1_000;
+/** A bound that only keeps numbers sane. */
+const UNTOLD_MAXIMUM = 1_000_000;
+
+const isNothing = (value: unknown) =>
+  value === false || value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+
+/** True for a keyword that tells a caller nothing: every byte of a listing is paid for by every client on every request. */
+const isIdle = (keyword: string, value: unknown): boolean => {
+  switch (keyword) {
+    case "minLength":
+    case "minItems":
+      return value === 0;
+    case "maxLength":
+      return Number(value) >= UNTOLD_LENGTH && value !== CONTENT_CHARS;
+    case "maximum":
+      return Number(value) >= UNTOLD_MAXIMUM;
+    case "default":
+      return isNothing(value);
+    default:
+      return false;
+  }
+};
+
+function published(schema: JsonSchema): JsonSchema {
+  const kept = Object.fromEntries(Object.entries(schema).filter(([keyword, value]) => !isIdle(keyword, value)));
+  const { items, properties } = schema;
+  return {
+    ...kept,
+    ...(items === undefined ? {} : { items: published(items) }),
+    ...(properties === undefined ? {} : { properties: publishedAll(properties) }),
+  };
+}
+
+const publishedAll = (properties: Readonly<Record<string, JsonSchema>>) =>
+  Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, published(property)]));
+
 export const publicForm = (tool: Tool): ListedTool => ({
   name: tool.name,
   title: tool.title,
   description: tool.describe,
-  inputSchema: tool.inputSchema,
+  inputSchema: { ...tool.inputSchema, properties: publishedAll(tool.inputSchema.properties) },
   annotations: { readOnlyHint: tool.hints.readOnly, destructiveHint: tool.hints.destructive, openWorldHint: tool.hints.openWorld },
 });
 

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { listed } from "../../src/tools/profiles.ts";
+import { z } from "zod";
+import { action, defineTool } from "../../src/tools/define.ts";
+import { flag, int, listOf, text } from "../../src/tools/fields.ts";
+import { listed, publicForm } from "../../src/tools/profiles.ts";
 import { tools } from "../../src/tools/registry.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
 
@@ -55,6 +58,38 @@ describe("the catalogue", () => {
     }
     for (const profile of ["agent", "standard"]) expect(listed(tools, profile).some((tool) => tool.profile === "meta")).toBe(false);
     expect(listed(tools, "typo")).toEqual(listed(tools, "full"));
+  });
+
+  test("a listing leaves out what tells a caller nothing, and keeps what does", () => {
+    const tool = defineTool({
+      name: "cuba_sample",
+      group: "maintenance",
+      profile: "full",
+      title: "Sample",
+      describe: "sample",
+      hints: { readOnly: true, destructive: false, openWorld: false },
+      only: action({
+        input: z.object({
+          note: text(0, 2_000, "a note").default(""),
+          name: text(1, 200, "a name"),
+          list: listOf(text(0, 5_000, "one"), 0, 50, "a list").default([]),
+          count: int(0, 1_000_000, "how many").default(3),
+          loud: flag("loud").default(false),
+        }),
+        run: async () => ({}),
+      }),
+    });
+    expect(publicForm(tool).inputSchema).toEqual({
+      type: "object",
+      properties: {
+        note: { type: "string", description: "a note" },
+        name: { type: "string", description: "a name", minLength: 1, maxLength: 200 },
+        list: { type: "array", items: { type: "string", description: "one" }, maxItems: 50, description: "a list" },
+        count: { type: "integer", minimum: 0, description: "how many", default: 3 },
+        loud: { type: "boolean", description: "loud" },
+      },
+      required: ["name"],
+    });
   });
 
   for (const tool of tools) {
