@@ -7,7 +7,7 @@ import { homeOf, requirePath } from "../config/paths.ts";
 import { namesOf, type VariableName } from "../config/variables.ts";
 import { hasPort, liveOwner } from "../daemon/owner-lock.ts";
 import { VERSION } from "../kernel/version.ts";
-import { type ProcessFacts, processFacts, program, signalled } from "./process.ts";
+import { type ProcessFacts, processFacts, program, signalled, typedProgram } from "./process.ts";
 
 const RUNTIME_VERSION: string = dependencies["onnxruntime-node"];
 
@@ -63,6 +63,7 @@ export function processHost(): CliHost {
     signal,
     installation: () => installation(facts().config),
     program,
+    typed: typedProgram(),
     openGateway: async ({ project }) => (await import("./gateway.ts")).openGateway(facts(), project, signal),
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
     migrate: async (options) => (await import("./migrate.ts")).runMigrations(facts(), options, signal),

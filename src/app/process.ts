@@ -16,6 +16,13 @@ import { readHandshakeLimit } from "../transports/watchdog.ts";
 export const program: readonly [string, ...string[]] =
   embeddedFolder() === undefined ? [process.execPath, Bun.fileURLToPath(new URL("../main.ts", import.meta.url))] : [process.execPath];
 
+/**
+ * What a person types for it. PATH decides by name alone: behind an npm or pip shim this very file is not the one that PATH knows.
+ * An executable that was only built or copied lies on nobody's PATH.
+ */
+export const typedProgram = (): readonly [string, ...string[]] =>
+  program.length === 1 && Bun.which("memory-industry") !== null ? ["memory-industry"] : program;
+
 /** The command of a daemon that a bridge starts. */
 export const daemonCommand: readonly string[] = [...program, "daemon"];
 

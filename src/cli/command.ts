@@ -22,6 +22,8 @@ export interface CliHost {
   readonly installation: () => Installation;
   /** How this program is started again: absolute path, then leading arguments (none for the executable). */
   readonly program: readonly [string, ...string[]];
+  /** What a person types to start it: the name where the shell finds it, else the whole command. */
+  readonly typed: readonly [string, ...string[]];
   /** Opens the road to the memories. */
   readonly openGateway: (options: GatewayOptions) => Promise<Gateway>;
   /** All findings of `doctor`: the owner's (asked for, or found here where there is none) and this process's. Migrates nothing. */

@@ -3,6 +3,8 @@
 export interface Output {
   /** One line (or several) of the result. */
   line(text?: string): void;
+  /** As `line`, in words of ours alone: commands named in it become lines that can be copied here. Never for what a memory says. */
+  tell(text: string): void;
   /** The result as one JSON value. */
   json(value: unknown): void;
   /** A remark for the person; not part of the result. */
@@ -14,10 +16,12 @@ export interface Sinks {
   readonly stderr: (text: string) => void;
 }
 
-export const createOutput = ({ stdout, stderr }: Sinks): Output => ({
+/** @param spell turns the commands that a text names into what is typed here */
+export const createOutput = ({ stdout, stderr }: Sinks, spell: (text: string) => string = (text) => text): Output => ({
   line: (text = "") => stdout(`${text}\n`),
+  tell: (text) => stdout(`${spell(text)}\n`),
   json: (value) => stdout(`${JSON.stringify(value, null, 2)}\n`),
-  note: (text) => stderr(`${text}\n`),
+  note: (text) => stderr(`${spell(text)}\n`),
 });
 
 /** What a command would do. */
@@ -33,15 +37,25 @@ export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word
 
 /**
  * The line that a person copies.
- * @param program how this program is started again; the executable is known by its name, from source nothing of ours is on PATH
+ * @param typed what starts this program from a shell (`CliHost.typed`)
  */
-export const commandLine = (program: readonly string[], words: readonly string[]): string =>
-  [...(program.length === 1 ? ["memory-industry"] : program), ...words].map(shellWord).join(" ");
+export const commandLine = (typed: readonly string[], words: readonly string[]): string => [...typed, ...words].map(shellWord).join(" ");
+
+/**
+ * Our texts call the program by its name wherever they are written; where the shell does not know that name, the commands in them are spelled out.
+ * @param names commands there are: `memory-industry` before any other word is prose
+ */
+export function spellCommands(text: string, typed: readonly string[], names: readonly string[]): string {
+  const start = commandLine(typed, []);
+  return start === "memory-industry"
+    ? text
+    : text.replaceAll(new RegExp(`(?<![\\w./-])memory-industry (?=(?:${names.join("|")})\\b)`, "g"), () => `${start} `);
+}
 
 /** Shows a plan: what would happen, that nothing has, and how to apply it. */
-export function showPlan(out: Output, program: readonly string[], plan: Plan): void {
+export function showPlan(out: Output, typed: readonly string[], plan: Plan): void {
   for (const step of plan.steps) out.line(step);
   out.line();
   out.line("Nothing was changed. To apply it:");
-  out.line(`  ${commandLine(program, plan.apply)}`);
+  out.line(`  ${commandLine(typed, plan.apply)}`);
 }

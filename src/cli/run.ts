@@ -3,7 +3,7 @@ import { present } from "../kernel/errors.ts";
 import type { CliHost, Command, CommandContext } from "./command.ts";
 import type { Gateway } from "./gateway.ts";
 import { commandHelp, overview } from "./help.ts";
-import { createOutput } from "./output.ts";
+import { createOutput, spellCommands } from "./output.ts";
 import { commands as allCommands } from "./registry.ts";
 
 const versionWords = new Set(["--version", "-V", "version"]);
@@ -43,7 +43,7 @@ async function start(command: Command, raw: readonly string[], host: CliHost, co
   const opened: Gateway[] = [];
   const context: CommandContext = {
     host,
-    out: createOutput(host),
+    out: createOutput(host, (text) => spell(host, commands, text)),
     commands,
     gateway: async (options = { project: undefined }) => {
       if (command.needs !== "database") throw new Error(`command ${command.name} declares that it needs no database`);
@@ -58,25 +58,32 @@ async function start(command: Command, raw: readonly string[], host: CliHost, co
   try {
     code = await command.start(raw, context);
   } catch (error) {
-    code = explain(command, error, host);
+    code = explain(command, error, host, commands);
   }
   for (const gateway of opened) {
     try {
       await gateway[Symbol.asyncDispose]();
     } catch (error) {
-      code = Math.max(code, explain(command, error, host));
+      code = Math.max(code, explain(command, error, host, commands));
     }
   }
   return code;
 }
 
-function explain(command: Command, error: unknown, host: CliHost): number {
+const spell = ({ typed }: CliHost, commands: readonly Command[], text: string): string =>
+  spellCommands(
+    text,
+    typed,
+    commands.map(({ name }) => name),
+  );
+
+function explain(command: Command, error: unknown, host: CliHost, commands: readonly Command[]): number {
   if (host.signal.aborted) {
     host.stderr(`memory-industry ${command.name}: broken off.\n`);
     return 130;
   }
   const { text, exit, code } = present(error);
-  host.stderr(`memory-industry ${command.name}: ${text}\n`);
-  if (code === "usage") host.stderr(`'memory-industry ${command.name} --help' shows its arguments.\n`);
+  host.stderr(`memory-industry ${command.name}: ${spell(host, commands, text)}\n`);
+  if (code === "usage") host.stderr(spell(host, commands, `'memory-industry ${command.name} --help' shows its arguments.\n`));
   return exit;
 }

@@ -64,6 +64,7 @@ export function fakeHost(script: Script = {}): FakeHost {
     isInteractive: false,
     signal: script.signal ?? new AbortController().signal,
     program: ["/opt/memory industry/memory-industry"],
+    typed: ["memory-industry"],
     installation: () => ({
       platform: "linux",
       home,

@@ -76,3 +76,13 @@ test("a word with dashes in front is explained", async () => {
   expect(await runCli(["search", "what", "is", "--frozen"], host)).toBe(2);
   expect(host.err()).toContain("Unknown flag --frozen. A word of the question that starts with dashes must come after '--'.");
 });
+
+test("where nothing is found it says in which project it looked: memories of another are not shown", async () => {
+  const host = fakeHost({
+    answer: ({ params }) => toolResult(params.name === "cuba_whoami" ? { project_name: "shop" } : { results: [], count: 0 }),
+  });
+  expect(await runCli(["search", "gateway"], host)).toBe(0);
+  expect(host.out()).toBe(
+    "Nothing found in the project 'shop' (--project searches another). If you expected something: 'memory-industry doctor' shows whether search works fully.\n",
+  );
+});

@@ -55,7 +55,7 @@ describe("start", () => {
   });
 
   test("from source the lines to copy start with what started this program", async () => {
-    const host = { ...fakeHost(), program: ["/opt/my bun", "/src/main.ts"] as const };
+    const host = { ...fakeHost(), typed: ["/opt/my bun", "/src/main.ts"] as const };
     await runCli(["start"], host);
     expect(host.out()).toContain("'/opt/my bun' /src/main.ts setup claude --apply");
   });

@@ -49,7 +49,7 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
     `  ${oneLine(String(observation.content), CONTENT_CHARS)}`,
   ];
   if (!apply) {
-    showPlan(out, host.program, {
+    showPlan(out, host.typed, {
       steps: ["Delete this memory:", ...shown, `Undo file: ${undoFile(directory, id)}`],
       apply: ["delete", id, "--apply"],
     });
@@ -58,7 +58,7 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
   const file = await writeUndoFile(directory, id, snapshot, new Date());
   await road.ask("owner/delete", { id, version: observation.version });
   for (const line of ["Deleted:", ...shown]) out.line(line);
-  out.line(`To bring it back: ${commandLine(host.program, ["delete", "--undo", id, "--apply"])}`);
+  out.line(`To bring it back: ${commandLine(host.typed, ["delete", "--undo", id, "--apply"])}`);
   out.line(`Undo file: ${file}`);
   return 0;
 }
@@ -71,7 +71,7 @@ async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out 
   if (typeof observation.content !== "string") throw invalid(`${file} is not an undo file of ours; nothing was written.`);
   if (!apply) {
     const name = String(fieldsOf(snapshot.entity).name);
-    showPlan(out, host.program, {
+    showPlan(out, host.typed, {
       steps: [`Bring back under '${name}':`, `  ${oneLine(observation.content, CONTENT_CHARS)}`],
       apply: ["delete", "--undo", fileOrId, "--apply"],
     });

@@ -15,7 +15,7 @@ export default command({
   run: async ({ deep, json }, { host, out }) => {
     const report = summarise(await host.diagnose({ deep }));
     if (json) out.json(report);
-    else out.line(renderReport(report, host.version, host.hasColours ? await colours() : undefined));
+    else out.tell(renderReport(report, host.version, host.hasColours ? await colours() : undefined));
     return report.healthy ? 0 : 1;
   },
 });

@@ -90,7 +90,7 @@ async function download(
     out.line(`${model.name} ${result.kind === "already" ? "is installed already" : "is installed"}: ${result.directory}`);
     for (const { name: file, voucher } of result.files)
       if (voucher === "nobody") out.note(`Nobody vouches for ${file}; it was taken as it came.`);
-    if (model !== chosenModel(slot, {})) out.line(`To use it: ${choose[slot]({ name: model.name, directory: result.directory })}.`);
+    if (model !== chosenModel(slot, {})) out.tell(`To use it: ${choose[slot]({ name: model.name, directory: result.directory })}.`);
   } finally {
     progress.end();
   }
@@ -112,7 +112,7 @@ async function status(json: boolean, { host, out }: CommandContext): Promise<num
         out.line(
           `          ${file.padEnd(20)} ${size === undefined ? "missing" : `${(size / MB).toFixed(1)} MB`}  ${sha256 ?? ""}`.trimEnd(),
         );
-      if (note !== undefined) out.line(`          → ${note}`);
+      if (note !== undefined) out.tell(`          → ${note}`);
     }
   return damaged ? 1 : 0;
 }

@@ -58,9 +58,9 @@ async function changeLength(dimensions: number, apply: boolean, { host, out }: C
   if (columns.length === 0) out.line(`Every vector column has ${dimensions} dimensions already.`);
   else if (apply) {
     out.line(`Changed to ${dimensions} dimensions: ${columns.join(", ")}.`);
-    out.line("The vectors are gone, the texts are not. Next: memory-industry reembed");
+    out.tell("The vectors are gone, the texts are not. Next: memory-industry reembed");
   } else
-    showPlan(out, host.program, {
+    showPlan(out, host.typed, {
       steps: [`Change to ${dimensions} dimensions: ${columns.join(", ")}.`, "Every vector in them is deleted; the texts stay."],
       apply: ["reembed", "--dim", String(dimensions), "--apply"],
     });

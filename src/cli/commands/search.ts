@@ -25,7 +25,7 @@ export default command({
     const road = await gateway({ project });
     const answer = await road.callTool("cuba_faro", { query, limit, associative, format: "verbose" });
     if (json) out.json(answer);
-    else showHits(answer, out);
+    else if (!showHits(answer, out)) out.tell(nothingFound(await road.callTool("cuba_whoami", {})));
     return 0;
   },
 });
@@ -34,7 +34,15 @@ type Row = Readonly<Record<string, unknown>>;
 const isRow = (value: unknown): value is Row => typeof value === "object" && value !== null;
 const string = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-function showHits(answer: ToolAnswer, out: Output): void {
+/** Memories belong to projects, and the directory decides which: a search from elsewhere finds nothing, and would not say why. */
+function nothingFound(who: ToolAnswer): string {
+  const project = string(who.project_name);
+  const where = project === undefined ? "" : ` in the project '${oneLine(project, BODY_CHARS)}' (--project searches another)`;
+  return `Nothing found${where}. If you expected something: 'memory-industry doctor' shows whether search works fully.`;
+}
+
+/** @returns false where there was none */
+function showHits(answer: ToolAnswer, out: Output): boolean {
   const rows = Array.isArray(answer.results) ? answer.results.filter(isRow) : [];
   for (const [at, row] of rows.entries()) {
     const score = typeof row.fused_score === "number" ? row.fused_score.toFixed(4) : "  –   ";
@@ -43,10 +51,10 @@ function showHits(answer: ToolAnswer, out: Output): void {
     if (body !== "") out.line(`    ${body}`);
     out.line(`    ${string(row.id) ?? ""}`);
   }
-  if (rows.length === 0) out.line("Nothing found. If you expected something: 'memory-industry doctor' shows whether search works fully.");
   for (const key of ["degraded", "reranker_degraded"])
     if (answer[key] === true) out.note(`Search was limited: ${string(answer[`${key}_reason`]) ?? "the reason was not given"}`);
   if (answer.ood === true) out.note(`Abstained: ${string(answer.abstain_reason) ?? "no memory is close enough to the question"}`);
+  return rows.length > 0;
 }
 
 function titleOf(row: Row): string {

@@ -66,7 +66,7 @@ async function check(home: string, json: boolean, { host, out }: CommandContext)
       for (const [client, value] of Object.entries(values)) out.line(`  ${client}: ${value}`);
     }
     if (report.clients.every(({ state }) => state !== "configured"))
-      out.line(`\nNo client is connected yet. To connect one: ${commandLine(host.program, ["setup", "claude", "--apply"])}`);
+      out.line(`\nNo client is connected yet. To connect one: ${commandLine(host.typed, ["setup", "claude", "--apply"])}`);
   }
   return report.healthy ? 0 : 1;
 }
@@ -126,7 +126,7 @@ async function install(
       ...(options.withDatabaseUrl ? ["--with-database-url"] : []),
       "--apply",
     ];
-    showPlan(out, context.host.program, {
+    showPlan(out, context.host.typed, {
       steps: [
         `${plan.before === undefined ? "Create" : "Change"} ${target.file} for ${target.title}:`,
         JSON.stringify(plan.block, null, 2),
@@ -179,7 +179,7 @@ async function remove(
         : `Delete our backups of ${target.file}.`,
   );
   if (!apply) {
-    showPlan(out, context.host.program, { steps, apply: ["setup", "remove", ...(only === undefined ? [] : [only]), "--apply"] });
+    showPlan(out, context.host.typed, { steps, apply: ["setup", "remove", ...(only === undefined ? [] : [only]), "--apply"] });
     return 0;
   }
   for (const plan of due) await applyRemoval(plan, configDir);

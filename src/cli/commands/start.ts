@@ -13,7 +13,7 @@ export default command({
   run: async (_args, { host, out }) => {
     const running = host.runningServer();
     if (running !== undefined) {
-      out.line(welcome(`MemoryIndustry already runs at ${running.url}/mcp (process ${running.pid}); nothing was started.`, host.program));
+      out.line(welcome(`MemoryIndustry already runs at ${running.url}/mcp (process ${running.pid}); nothing was started.`, host.typed));
       return 0;
     }
     const wanted = host.installation().httpAddress.value;
@@ -24,7 +24,7 @@ export default command({
       address,
       autoStarted: false,
       onListening: (url) =>
-        out.line(welcome(`MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.${remark}`, host.program)),
+        out.line(welcome(`MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.${remark}`, host.typed)),
     });
     return 0;
   },
@@ -40,8 +40,8 @@ async function isFree({ host, port }: SocketAddress): Promise<boolean> {
   }
 }
 
-function welcome(state: string, program: readonly string[]): string {
-  const run = (...words: string[]) => commandLine(program, words);
+function welcome(state: string, typed: readonly string[]): string {
+  const run = (...words: string[]) => commandLine(typed, words);
   return `
 ${state}
 
