@@ -179,9 +179,15 @@ describe.skipIf(server === "")("on a server", () => {
   });
 
   test("the pool reports that it is exhausted instead of waiting for ever", async () => {
-    await using small = openPostgres({ url: db.url, nodeName: "test", maxConnections: 1, acquireTimeoutMs: 50 });
+    // Long enough for the first connection of a busy machine, short enough to wait for.
+    await using small = openPostgres({ url: db.url, nodeName: "test", maxConnections: 1, acquireTimeoutMs: 3_000 });
+    const held = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
-    const holder = small.write(testScope(), () => gate.promise);
+    const holder = small.write(testScope(), async () => {
+      held.resolve();
+      await gate.promise;
+    });
+    await held.promise;
     const error = await errorOf(rows(small, sql`select 1`));
     gate.resolve();
     await holder;
