@@ -80,11 +80,11 @@ const idRow = z.object({ id: z.string() });
 const projectName = (part: Part) => part.corpus;
 
 /** Every corpus in a project of its own; what is there already is not loaded again. */
-async function loadAll(db: Database, embedder: Embedder): Promise<Map<string, string>> {
+async function loadAll(db: Database, embedder: Embedder, sets: typeof SETS): Promise<Map<string, string>> {
   const projects = new Map<string, string>();
   const chunks = createChunks({ thresholdChars: 1_800, sizeChars: 1_400 });
   const queue = createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger });
-  for (const part of SETS.flatMap(({ parts }) => parts)) {
+  for (const part of sets.flatMap(({ parts }) => parts)) {
     const name = projectName(part);
     if (projects.has(name)) continue;
     const id = newId();
@@ -115,13 +115,13 @@ async function loadAll(db: Database, embedder: Embedder): Promise<Map<string, st
 const models = args.includes("--no-model") ? withoutModel : await realEmbedder();
 const lexicalOnly = models === withoutModel;
 const { db } = await openBenchDatabase(lexicalOnly ? "eval-words" : "eval", { anew: args.includes("--anew") });
-const projects = await loadAll(db, models);
+const sets = chosen(SETS, "--sets");
+const projects = await loadAll(db, models, sets);
 await db.asOwner((connection) => connection.query("vacuum analyze brain_postings"));
 await db.asOwner((connection) => connection.query("vacuum analyze brain_observations"));
 
 const git = Bun.spawnSync(["git", "rev-parse", "--short", "HEAD"]).stdout.toString().trim();
 const variants = chosen(VARIANTS, "--variants").filter(({ needsModel }) => !lexicalOnly || needsModel !== true);
-const sets = chosen(SETS, "--sets");
 console.log(
   `machine ${cpus()[0]?.model ?? "?"} × ${cpus().length}, load ${loadavg()[0]?.toFixed(1)}, bun ${Bun.version}, commit ${git}, engine embedded, ` +
     `corpus data/eval (development halves), settings default, limit 10, model ${lexicalOnly ? "none" : models.label}`,

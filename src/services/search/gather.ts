@@ -1,12 +1,13 @@
 /** The arms of one search, run in its transaction; what each found, ready to be fused. */
-import { type Arm, FUSION_DEPTH } from "../../domain/retrieval/fusion.ts";
+import { type Arm, FUSION_DEPTH, type FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { Hit } from "../../domain/retrieval/hits.ts";
 import type { Filters, RowKind } from "../../store/queries/search-filters.ts";
 import type { Analysis } from "./analyse.ts";
 import { associations, type GraphRow } from "./arms/graph.ts";
 import { type Mention, type MentionCache, searchMentioned } from "./arms/mentions.ts";
+import { scoreTexts } from "./arms/texts.ts";
 import { type QuestionVector, searchVectors, type VectorHits } from "./arms/vector.ts";
-import { scoreTexts, searchWords, type WordHits, type WordSearch } from "./arms/words.ts";
+import { searchWords, type WordHits, type WordSearch } from "./arms/words.ts";
 import type { RunLeg } from "./legs.ts";
 import type { Ablation, HybridRequest, SearchScope } from "./request.ts";
 
@@ -23,6 +24,7 @@ export interface Gathering {
   readonly entityLeg: boolean;
   /** Rows that a later stage reads whatever the limit; 0 where none does. */
   readonly atLeast: number;
+  readonly fusion: FusionMode;
 }
 
 export interface Gathered {
@@ -93,7 +95,11 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
 
   const third = ablation.coverDensity === true ? (texts?.coverDensity ?? []) : (words?.bm25 ?? []);
   const arms: Arm[] = [];
-  if (texts !== undefined && wantsText) arms.push({ name: "text", hits: texts.hits, coverage: texts.coverage });
+  if (texts !== undefined && wantsText) {
+    // Ranks are compared inside a kind, scores across them.
+    const lists = g.fusion === "rrf" ? [...texts.byKind.values()] : [texts.merged];
+    for (const hits of lists) arms.push({ name: "text", hits, coverage: texts.coverage });
+  }
   if (near !== undefined) arms.push({ name: "vector", hits: near.hits });
   if (request.enableBm25 && words !== undefined) arms.push({ name: "bm25", hits: third, coverage: words.coverage });
   if (mentioned !== undefined) arms.push({ name: "entity", hits: mentioned });
@@ -106,7 +112,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     mentions,
     mentioned: new Set((mentioned ?? []).map(({ id }) => id)),
     associated,
-    raw: { text: texts?.hits ?? [], cosine: near?.hits ?? [], bm25: third },
+    raw: { text: [...(texts?.byKind.values() ?? [])].flat(), cosine: near?.hits ?? [], bm25: third },
   };
 }
 

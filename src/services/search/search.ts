@@ -102,6 +102,7 @@ export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }:
           mentionCache,
           entityLeg,
           atLeast: depth,
+          fusion,
         });
         const fused = withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered);
         const texts = await textsOfSession(run, ctx);

@@ -1,8 +1,7 @@
 /** The word arms: statistics of the words of a question, the rows that BM25 ranks first, and the full-text scores of those. */
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { BM25_B, BM25_K1 } from "../../domain/retrieval/bm25.ts";
-import { float8, floatArray, int8, intArray, query, textArray, uuid, uuidArray } from "../codecs.ts";
+import { float8, int8, intArray, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { type Filters, inProjectKeys, isVisible, kindNumber, narrowsRows, type RowKind, rowKinds, tableOf } from "./search-filters.ts";
 
 /** `at` ≥ 0: `rows` of the kind that have the form at this index. {@link TOTALS}: `rows` and `words` of the kind in scope. {@link NAMES}: `rows` rises with each change of an entity. */
@@ -56,102 +55,76 @@ export const wordsBeginning = query(
   select near.term from near where near.term is not null limit ${q.limit}::int`,
 );
 
-/** One form of one word of a question, for one kind of rows. */
-export interface WeightedForm {
-  readonly kind: RowKind;
+/** A form to look up among the rows of one kind. */
+export interface IndexedForm {
   readonly term: string;
-  /** Index of the word in the question; a row gets the best of a word's forms. */
-  readonly word: number;
-  readonly idf: number;
-  /** Mean length of the kind's rows, in words. */
-  readonly averageLength: number;
+  readonly kind: RowKind;
 }
 
-export interface WordQuery {
-  /** Forms that select rows. */
-  readonly selecting: readonly WeightedForm[];
-  /** Forms that score the rows found and select none. */
-  readonly scoring: readonly WeightedForm[];
-  /** For each kind: what the words of `scoring` can add to a row at most, and the rank whose score decides who may still be lifted by them. */
-  readonly rest: readonly { readonly kind: RowKind; readonly bound: number }[];
-  readonly thresholdRank: number;
-  /** Rows wanted of each kind. */
-  readonly depth: number;
-  readonly filters: Filters;
+/** A row that has a form. */
+export interface IndexedRow {
+  readonly id: string;
+  /** The project's key in the index. */
+  readonly key: string;
+  /** How often. */
+  readonly count: number;
+  /** Words in the row. */
+  readonly length: number;
 }
-
-/** Digits that a score keeps: the order in which the words of a question are added up may change the ones behind. */
-const SCORE_DIGITS = 9;
-
-const formRows = (forms: readonly WeightedForm[]): SQL => sql`
-  unnest(${intArray(forms.map((form) => kindNumber[form.kind]))}, ${textArray(forms.map((form) => form.term))},
-    ${intArray(forms.map((form) => form.word))}, ${floatArray(forms.map((form) => form.idf))}, ${floatArray(forms.map((form) => form.averageLength))})
-    as t(kind, term, word, idf, average)`;
-
-/** `termScore` of domain/retrieval/bm25.ts over a posting `p` and a form `t`; a test compares the two. */
-const score = sql.raw(
-  `max(t.idf * p.tf * ${BM25_K1 + 1}::float8 / (p.tf + ${BM25_K1}::float8 * (${1 - BM25_B}::float8 + ${BM25_B}::float8 * p.length / t.average)))`,
-);
-
-/** A time window or a tag is a matter of the row itself. */
-const narrowed = (filters: Filters): SQL => {
-  if (!narrowsRows(filters)) return sql``;
-  const perKind = rowKinds.map(
-    (kind) => sql`(f.kind = ${kindNumber[kind]}::int and exists (
-      select from ${tableOf(kind)} as x where x.id = f.row_id and ${isVisible(kind, "x", filters)}))`,
-  );
-  return sql`where ${sql.join(perKind, sql` or `)}`;
-};
-
-export const WordHit = z.object({ kind: z.int(), id: uuid, score: float8 });
 
 /**
- * The best rows of each kind by BM25 over the selecting words, with the scoring words added to those that can still reach the threshold rank
- * (MaxScore; Turtle & Flood 1995). The caller checks the bound and asks again with more selecting words where it does not hold.
- * Plan: index-only ranges of the selecting words; one index probe a scoring word and row. Kept honest by search-plans.test.ts.
+ * `at`: index of the form asked for. The rows come as one text a form: thousands of small rows cost more to carry over than to find.
  */
-export const bestByWords = query(WordHit, (q: WordQuery) => {
-  const kinds = intArray(q.rest.map(({ kind }) => kindNumber[kind]));
-  const bounds = floatArray(q.rest.map(({ bound }) => bound));
-  return sql`
-  with found as materialized (
-    select f.* from (
-      select s.kind, s.project_key, s.row_id, sum(s.score) as score
-      from (
-        select p.kind, p.project_key, p.row_id, t.word, ${score} as score
-        from ${formRows(q.selecting)}
-        join brain_postings as p on p.term = t.term and p.kind = t.kind and ${inProjectKeys("p", q.filters)}
-        group by p.kind, p.project_key, p.row_id, t.word
-      ) as s
-      group by s.kind, s.project_key, s.row_id
-    ) as f
-    ${narrowed(q.filters)}
-  ), kinds as materialized (
-    select k.kind, k.bound,
-      (select f.score from found as f where f.kind = k.kind order by f.score desc offset ${q.thresholdRank - 1}::int limit 1) as threshold
-    from unnest(${kinds}, ${bounds}) as k(kind, bound)
-  ), kept as materialized (
-    select f.* from found as f join kinds as k on k.kind = f.kind where k.threshold is null or f.score + k.bound >= k.threshold
-  ), added as (
-    select s.row_id, sum(s.score) as score
-    from (
-      select k.row_id, t.word, ${score} as score
-      from ${formRows(q.scoring)}
-      join kept as k on k.kind = t.kind
-      join brain_postings as p on p.term = t.term and p.kind = k.kind and p.project_key = k.project_key and p.row_id = k.row_id
-      group by k.row_id, t.word
-    ) as s
-    group by s.row_id
-  ), scored as materialized (
-    select k.kind, k.row_id, round((k.score + coalesce(a.score, 0))::numeric, ${SCORE_DIGITS}::int) as score
-    from kept as k left join added as a on a.row_id = k.row_id
-  )
-  select b.kind, b.row_id as id, b.score::float8 as score
-  from kinds as k
-  cross join lateral (
-    select s.* from scored as s where s.kind = k.kind order by s.score desc, s.row_id limit ${q.depth}::int
-  ) as b`;
+const FormRows = z.object({
+  at: z.int(),
+  rows: z.string().transform((text) =>
+    text.split(",").map((row): IndexedRow => {
+      const [id = "", key = "", count, length] = row.split(" ");
+      return { id, key, count: Number(count), length: Number(length) };
+    }),
+  ),
 });
+
+const packed = sql.raw("string_agg(p.row_id::text || ' ' || p.project_key::text || ' ' || p.tf || ' ' || p.length, ',')");
+
+const formsAsRows = (forms: readonly IndexedForm[]): SQL =>
+  sql`unnest(${textArray(forms.map(({ term }) => term))}, ${intArray(forms.map(({ kind }) => kindNumber[kind]))}) with ordinality as f(term, kind, at)`;
+
+/** A time window or a tag is a matter of the row itself. */
+function narrowed(filters: Filters): SQL {
+  if (!narrowsRows(filters)) return sql``;
+  const perKind = rowKinds.map(
+    (kind) => sql`(p.kind = ${kindNumber[kind]}::int and exists (
+      select from ${tableOf(kind)} as x where x.id = p.row_id and ${isVisible(kind, "x", filters)}))`,
+  );
+  return sql`and (${sql.join(perKind, sql` or `)})`;
+}
+
+/** Every row that has one of the forms. Plan: an index-only range a form. Kept honest by search-plans.test.ts. */
+export const rowsWithForms = query(
+  FormRows,
+  (q: { forms: readonly IndexedForm[]; filters: Filters }) => sql`
+  select f.at::int - 1 as at, ${packed} as rows
+  from ${formsAsRows(q.forms)}
+  join brain_postings as p on p.term = f.term and p.kind = f.kind and ${inProjectKeys("p", q.filters)} ${narrowed(q.filters)}
+  group by f.at`,
+);
+
+/** Which of these rows have one of the forms. Plan: an index seek a form and row (`offset 0` keeps the planner from reading whole ranges). */
+export const formsInRows = query(
+  FormRows,
+  (q: { forms: readonly IndexedForm[]; rows: readonly (Pick<IndexedRow, "id" | "key"> & { readonly kind: RowKind })[] }) => sql`
+  select f.at::int - 1 as at, ${packed} as rows
+  from ${formsAsRows(q.forms)}
+  join unnest(${uuidArray(q.rows.map(({ id }) => id))}, ${uuidArray(q.rows.map(({ key }) => key))},
+    ${intArray(q.rows.map(({ kind }) => kindNumber[kind]))}) as r(id, key, kind) on r.kind = f.kind
+  cross join lateral (
+    select p.row_id, p.project_key, p.tf, p.length from brain_postings as p
+    where p.term = f.term and p.kind = f.kind and p.project_key = r.key and p.row_id = r.id
+    offset 0
+  ) as p
+  group by f.at`,
+);
 
 /** Weight of a match and of importance in the text arm's score (`retrieval.md` §2.5). */
 const MATCH_WEIGHT = 0.7;

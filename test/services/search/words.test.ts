@@ -169,7 +169,8 @@ eachEngine("BM25 over the index of words", (engine) => {
         const [is, should] = [round(bm25), round(defined(text, rows.length))];
         expect(is.slice(0, exactRank).map(({ score }) => score)).toEqual(should.slice(0, exactRank).map(({ score }) => score));
         const scoreOf = new Map(should.map(({ id, score }) => [id, score]));
-        for (const { id, score } of is) expect(scoreOf.get(id)).toBe(score);
+        // Beyond the exact rank a row may lack what frequent words add; it never has more.
+        for (const { id, score } of is) expect(score).toBeLessThanOrEqual(scoreOf.get(id) ?? 0);
       }),
       { numRuns: 25 },
     );
