@@ -145,7 +145,8 @@ function prepare() {
   if (already !== undefined) return already;
   const bun = findBun(modules) ?? findBun(join(privateHome, "node_modules")) ?? bringBun();
   say("installing the packages of bun.lock");
-  const run = spawnSync(bun, ["install", "--frozen-lockfile"], { cwd: root, stdio: ["ignore", 2, 2] });
+  // Without the summary: its last line, about a script that Bun does not run, reads like a fault and is none.
+  const run = spawnSync(bun, ["install", "--frozen-lockfile", "--no-summary"], { cwd: root, stdio: ["ignore", 2, 2] });
   if (run.status !== 0) fail("bun install failed: see the lines above. Once the npm registry can be reached, run the same command again");
   writeFileSync(stampFile, wantedStamp());
   const installed = findBun(modules);

@@ -59,7 +59,9 @@ const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
 async function load(file: string, { gateway, out }: CommandContext): Promise<void> {
   const road = await gateway();
   const { observations, entities, withoutVector } = fieldsOf(await road.ask("owner/load", { corpus: resolve(file) }));
-  out.note(`Loaded ${String(observations)} memories about ${String(entities)} entities; ${String(withoutVector)} wait for a vector.`);
+  // Without a model nothing waits, and the search that follows says so itself.
+  const waiting = withoutVector === 0 ? "" : `; ${String(withoutVector)} wait for a vector`;
+  out.note(`Loaded ${String(observations)} memories about ${String(entities)} entities${waiting}.`);
 }
 
 interface Settings {

@@ -14,10 +14,7 @@ export default command({
   needs: "nothing",
   writes: "plan",
   args: {
-    action: maybePositional(
-      oneOf(actions),
-      "check (default), print, remove, hook, or a client: claude, cursor, codex, mcp (~/.mcp.json), warp",
-    ),
+    action: maybePositional(oneOf(actions), "check (default), print, remove, or a client: claude, cursor, codex, mcp (~/.mcp.json), warp"),
     target: maybePositional(oneOf(["hook", ...clientWords]), "with remove: which client; all of them when left out"),
     apply: flag("write the files"),
     http: flag("connect to the running daemon over HTTP, in place of starting a process"),

@@ -93,14 +93,17 @@ export function parseDescription(text: string): ModelDescription {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw corrupt(`${DESCRIPTION_FILE} of the model is not JSON. Download the model again with 'memory-industry models'.`, { cause });
+    throw corrupt(
+      `${DESCRIPTION_FILE} of the model is not JSON. Download the model again; 'memory-industry models status' shows which one it is.`,
+      { cause },
+    );
   }
   const parsed = modelDescriptionSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const where = issue?.path.join(".") || "the file";
   throw corrupt(
-    `${DESCRIPTION_FILE} of the model is not valid: ${where}: ${issue?.message ?? "unreadable"}. Download the model again with 'memory-industry models'.`,
+    `${DESCRIPTION_FILE} of the model is not valid: ${where}: ${issue?.message ?? "unreadable"}. Download the model again; 'memory-industry models status' shows which one it is.`,
     { cause: parsed.error },
   );
 }

@@ -103,9 +103,7 @@ export function createReembed({
     async run(request) {
       const status = embedder.status();
       if (status.state === "missing" || status.state === "failed")
-        throw unavailable(
-          `No embedding model is loaded (${status.reason}). Nothing was written. Install one with 'memory-industry models'.`,
-        );
+        throw unavailable(`Nothing was written, because there is no embedding model to compute with. ${status.reason}`);
       const due = await count(request, request.all ?? false);
       const every = request.progressEvery ?? Math.max(1, Math.floor(due / 20));
       const updatedByKind: Record<VectorKind, number> = { observation: 0, chunk: 0, episode: 0, procedure: 0 };

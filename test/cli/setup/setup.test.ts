@@ -309,6 +309,8 @@ describe("the session hook", () => {
     const host = fakeHost();
     expect(await runCli(["setup", "hook", "--apply"], host)).toBe(2);
     expect(snapshot(host.home)).toEqual({});
+    await runCli(["setup", "--help"], host);
+    expect(host.out()).not.toContain("hook");
   });
 
   test("quotes the program, is added once beside foreign hooks, and goes to the byte", async () => {
