@@ -95,7 +95,7 @@ function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models
     episodes: graph.episodes,
     relations: graph.relations,
     search,
-    ...composeRecords({ db, embedder, reminders, notes: graph.notes, queue: graph.queue, auditKey: auditKeyOf(config) }),
+    ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, auditKey: auditKeyOf(config) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

@@ -1,8 +1,10 @@
 /** The services around what is recorded beside the graph, wired. */
 import type { Embedder } from "../inference/port.ts";
 import { createAudit } from "../services/audit.ts";
+import { createCompaction } from "../services/compaction.ts";
 import { createDecisions } from "../services/decisions.ts";
 import { createErrors } from "../services/errors.ts";
+import type { Identity } from "../services/identity/identity.ts";
 import type { NoteStore } from "../services/observations/store.ts";
 import { createProcedures } from "../services/procedures.ts";
 import type { Reminders } from "../services/reminders.ts";
@@ -12,6 +14,7 @@ import type { Database } from "../store/port.ts";
 export interface RecordsParts {
   readonly db: Database;
   readonly embedder: Embedder;
+  readonly identity: Pick<Identity, "sessionKey">;
   readonly reminders: Reminders;
   readonly notes: NoteStore;
   /** Computes vectors behind the answers. */
@@ -20,9 +23,10 @@ export interface RecordsParts {
   readonly auditKey: () => string | undefined;
 }
 
-export function composeRecords({ db, embedder, reminders, notes, queue, auditKey }: RecordsParts) {
+export function composeRecords({ db, embedder, identity, reminders, notes, queue, auditKey }: RecordsParts) {
   return {
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
+    compaction: createCompaction({ db, identity }),
     decisions: createDecisions({ db, notes, queue }),
     errors: createErrors({ db, reminders }),
     triggers: createTriggers({ db, now: () => new Date() }),

@@ -1,6 +1,7 @@
 /** Every tool of the product, in catalogue order, the meta tools last. Listings, counts, documents and tests derive from this array. */
 import audit from "./audit.ts";
 import callTool from "./call.ts";
+import compaction from "./compaction.ts";
 import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
@@ -28,6 +29,7 @@ export const tools: readonly Tool[] = [
   sessions,
   decisions,
   projects,
+  compaction,
   procedures,
   triggers,
   audit,

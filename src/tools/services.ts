@@ -1,5 +1,6 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
 import type { Audit } from "../services/audit.ts";
+import type { Compaction } from "../services/compaction.ts";
 import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
@@ -25,6 +26,7 @@ export interface Services {
   readonly errors: Errors;
   readonly audit: Audit;
   readonly decisions: Decisions;
+  readonly compaction: Compaction;
   readonly procedures: Procedures;
   readonly triggers: Triggers;
   /** How long texts are shown. */

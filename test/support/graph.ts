@@ -27,9 +27,10 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
     chunking: { thresholdChars: 1_800, sizeChars: 1_400 },
     ...given,
   });
+  const identity = { sessionKey: (client: string) => `test/${client}` };
   const services = {
     ...graph,
-    ...composeRecords({ db, embedder, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
+    ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
     catalogue: () => tools,
   } as unknown as Services;
 
