@@ -103,12 +103,13 @@ function become(file, args) {
 function accompany(file, args) {
   return new Promise((resolve) => {
     const terminal = process.stdin.isTTY === true;
-    const child = spawn(file, args, { stdio: [terminal ? "inherit" : "pipe", "inherit", "inherit"] });
     const signals = windows ? ["SIGINT", "SIGBREAK"] : ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
+    // Before the program runs: a signal in between would end us and leave it.
     for (const signal of signals) {
       // A terminal interrupts the whole process group, the program included; a second interrupt would mean "at once" to it.
       process.on(signal, () => (terminal && signal === "SIGINT" ? undefined : child.kill(signal)));
     }
+    const child = spawn(file, args, { stdio: [terminal ? "inherit" : "pipe", "inherit", "inherit"] });
     if (child.stdin !== null) {
       // The program may end before it has read everything; that is its business.
       child.stdin.on("error", () => undefined);

@@ -156,12 +156,13 @@ function prepare() {
 }
 
 function run(bun, args) {
-  const child = spawn(bun, args, { stdio: "inherit" });
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
+  // Before the command runs: a signal in between would end us and leave it.
   for (const signal of signals) {
     // From a terminal the whole process group has got the interrupt already; a second one would mean "at once" to the command.
     process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
   }
+  const child = spawn(bun, args, { stdio: "inherit" });
   child.on("error", (error) => fail(`could not start ${bun}: ${error.message}`));
   child.on("exit", (code, signal) => {
     for (const name of signals) process.removeAllListeners(name);
