@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mostTokens } from "../kernel/tokens.ts";
 import { type CreateResult, type DeleteResult, entityTypes } from "../services/entities/entities.ts";
 import { shownReminder } from "../services/reminders.ts";
 import { type Answer, action, defineTool } from "./define.ts";
@@ -8,6 +9,18 @@ import { ANSWER_TOKENS, fitRows, tokensLeft } from "./fit.ts";
 const OBSERVATIONS = 50;
 /** What the relations of an entity may take of an answer; a hundred of them with long names would leave nothing for the text. */
 const RELATION_TOKENS = ANSWER_TOKENS / 4;
+
+/** What old names may take; each can be 200 characters long. */
+const ALIAS_BYTES = 2_000;
+
+/** The first texts that fit a number of bytes; a token is never less than one. */
+function firstBytes(texts: readonly string[], most: number): string[] {
+  let bytes = 0;
+  return texts.filter((text) => {
+    bytes += mostTokens(text);
+    return bytes <= most;
+  });
+}
 
 const name = entityName("entity name, unique within a project");
 const entityType = choice(entityTypes, "create (default concept); update: new type").optional();
@@ -50,6 +63,7 @@ export default defineTool({
         const start = a.offset ?? 0;
         const view = await entities.get(ctx, a.name, { limit: a.limit ?? OBSERVATIONS, offset: start });
         const { entity } = view;
+        const aliases = firstBytes(entity.aliases, ALIAS_BYTES);
         const relations = await fitRows({ rows: view.relations, total: view.relationCount, offset: 0, budget: RELATION_TOKENS });
         const head = {
           action: "get",
@@ -60,8 +74,9 @@ export default defineTool({
             importance: entity.importance,
             access_count: entity.accessCount,
             created_at: entity.createdAt,
-            aliases: entity.aliases,
+            aliases,
           },
+          ...(aliases.length < entity.aliases.length ? { aliases_total: entity.aliases.length } : {}),
           ...(view.requestedName === undefined ? {} : { requested_name: view.requestedName }),
           relations: relations.rows,
           ...(relations.truncated ? { relations_truncated: true, relation_count: view.relationCount } : {}),

@@ -16,6 +16,10 @@ const TIMELINE_ROWS = 100;
 /** Who took part, what was touched: most entries of an episode and their length in code points. */
 const MOST_NAMES = 100;
 const NAME_CHARS = 500;
+/** What each of the two lists of a batch's answer may take; a hundred ids need 3,000 tokens besides. */
+const BATCH_LIST_TOKENS = 2_500;
+/** Warnings of a batch that goes over the limit of many entities. */
+const SHOWN_WARNINGS = 5;
 /** Characters of older versions that a timeline shows beside one text. */
 const HISTORY_CHARS = 8_000;
 
@@ -105,7 +109,7 @@ export default defineTool({
       run: async (ctx, a, { observations }) => {
         const read = readNotes(a.observations, a.entity_name);
         const stored = await observations.addMany(ctx, read.notes);
-        return batch(stored, read, a.observations.length);
+        return await batch(stored, read, a.observations.length);
       },
     }),
     episode_add: action({
@@ -270,9 +274,12 @@ function added(result: AddResult, observationType: string): Answer {
   }
 }
 
-function batch(stored: BatchResult, read: ReturnType<typeof readNotes>, items: number): Answer {
+async function batch(stored: BatchResult, read: ReturnType<typeof readNotes>, items: number): Promise<Answer> {
   const rejected = [...read.rejected, ...stored.rejected].sort((a, b) => a.index - b.index);
   const retired = stored.overloads.reduce((sum, overload) => sum + overload.retired, 0);
+  const conflicts = stored.possibleConflicts.map((conflict) => ({ index: conflict.index, ...shownConflict(conflict) }));
+  const refused = await fitRows({ rows: rejected, total: rejected.length, offset: 0, budget: BATCH_LIST_TOKENS });
+  const flagged = await fitRows({ rows: conflicts, total: conflicts.length, offset: 0, budget: BATCH_LIST_TOKENS });
   return {
     action: "batch_add",
     added: stored.added,
@@ -282,14 +289,18 @@ function batch(stored: BatchResult, read: ReturnType<typeof readNotes>, items: n
     chunks: stored.chunks,
     skipped: read.skipped.length,
     ...(read.skipped.length === 0 ? {} : { skipped_indexes: read.skipped }),
-    rejected,
+    rejected: refused.rows,
+    ...(refused.truncated ? { rejected_total: refused.total } : {}),
     ids: Array.from({ length: items }, (_, index) => stored.ids.get(index) ?? null),
     embedding: { ready: stored.ready, pending: stored.added + stored.deduplicated + stored.reinforced - stored.ready },
-    possible_conflicts: stored.possibleConflicts.map((conflict) => ({ index: conflict.index, ...shownConflict(conflict) })),
+    possible_conflicts: flagged.rows,
+    ...(flagged.truncated ? { possible_conflicts_total: flagged.total } : {}),
     superseded: retired,
     ...(stored.overloads.length === 0
       ? {}
-      : { overload_warnings: stored.overloads.map((overload) => overloadWarning(overload.entityName, overload)) }),
+      : {
+          overload_warnings: stored.overloads.slice(0, SHOWN_WARNINGS).map((overload) => overloadWarning(overload.entityName, overload)),
+        }),
   };
 }
 

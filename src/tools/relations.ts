@@ -93,16 +93,19 @@ export default defineTool({
       input: z.object({ start_entity: start, ...walkOptions }),
       run: async (ctx, a, { relations }) => {
         const found = await relations.infer(ctx, a.start_entity, { maxDepth: a.max_depth, direction: a.direction });
+        const head = { action: "infer", start: found.start };
+        const rows = found.connections.map(({ entity, hops, strength, path }) => ({
+          entity,
+          hops,
+          inferred_strength: round(strength),
+          path,
+        }));
+        const shown = await fitRows({ rows, total: rows.length, offset: 0, budget: await tokensLeft(head) });
         return {
-          action: "infer",
-          start: found.start,
-          inferred_connections: found.connections.map(({ entity, hops, strength, path }) => ({
-            entity,
-            hops,
-            inferred_strength: round(strength),
-            path,
-          })),
-          count: found.connections.length,
+          ...head,
+          inferred_connections: shown.rows,
+          count: shown.rows.length,
+          ...(shown.truncated ? { truncated: true, total: shown.total, next: { max_depth: 2 } } : {}),
         };
       },
     }),
@@ -119,13 +122,13 @@ export default defineTool({
         if (entity === undefined)
           throw invalid("entity_name is required (text of 1 to 200 characters). Nothing was written.", { field: "entity_name" });
         const persistAs = a.persist ? (a.relation_type ?? "related_to") : undefined;
-        return predicted(await relations.predict(ctx, entity, { limit: a.limit, persistAs }), a.persist);
+        return await predicted(await relations.predict(ctx, entity, { limit: a.limit, persistAs }), a.persist);
       },
     }),
   },
 });
 
-function predicted(result: PredictResult, persisted: boolean): Answer {
+async function predicted(result: PredictResult, persisted: boolean): Promise<Answer> {
   const head = { action: "predict", entity: result.entity, algorithm: "Adamic-Adar + spreading activation", persisted };
   if (result.kind === "unknown")
     return {
@@ -135,19 +138,22 @@ function predicted(result: PredictResult, persisted: boolean): Answer {
       predictions: [],
       note: `Entity '${result.entity}' is not known here, so there is nothing to predict from. cuba_faro scope=entities finds names.`,
     };
+  const rows = result.predictions.map(({ entity, entityType, score, activation }) => ({
+    entity,
+    entity_type: entityType,
+    adamic_adar_score: round(score),
+    ...(activation === undefined ? {} : { activation_score: round(activation) }),
+    recommendation:
+      activation === undefined
+        ? "shares neighbours; look whether a relation is missing and assert it with create"
+        : "reached through others; a weak hint",
+  }));
+  const shown = await fitRows({ rows, total: rows.length, offset: 0, budget: await tokensLeft(head) });
   return {
     ...head,
-    count: result.predictions.length,
+    count: shown.rows.length,
     relations_created: result.created,
-    predictions: result.predictions.map(({ entity, entityType, score, activation }) => ({
-      entity,
-      entity_type: entityType,
-      adamic_adar_score: round(score),
-      ...(activation === undefined ? {} : { activation_score: round(activation) }),
-      recommendation:
-        activation === undefined
-          ? "shares neighbours; look whether a relation is missing and assert it with create"
-          : "reached through others; a weak hint",
-    })),
+    predictions: shown.rows,
+    ...(shown.truncated ? { truncated: true, total: shown.total, next: { limit: shown.rows.length } } : {}),
   };
 }

@@ -108,6 +108,17 @@ eachEngine("after any sequence of graph calls", (engine) => {
             const graph = graphOver(engine.db, { embedder: testEmbedder("ready"), quarantineInference: true });
             const scopes = { mine: await project(engine.db, "mine"), theirs: await project(engine.db, "theirs") };
             const stored = new Set<string>();
+            /** Whatever an answer says is stored can be read by its id. */
+            const found = async (answer: Record<string, unknown>) => {
+              const ids = [answer.id, answer.existing_id, answer.reinforced_id, ...(Array.isArray(answer.ids) ? answer.ids : [])];
+              for (const id of ids.filter((each) => typeof each === "string"))
+                expect(
+                  await rows(
+                    engine.db,
+                    sql`select 1 from brain_observations where id = ${id}::uuid union all select 1 from brain_episodes where id = ${id}::uuid`,
+                  ),
+                ).toHaveLength(1);
+            };
             const all = async () => new Set((await rows(engine.db, sql`select id from brain_observations`)).map((each) => String(each.id)));
             for (const [side, { tool, ...args }] of sequence) {
               const marked =
@@ -117,6 +128,7 @@ eachEngine("after any sequence of graph calls", (engine) => {
               try {
                 const answer = await graph.caller({ kind: "project", id: scopes[side] })(tool, marked);
                 expect(JSON.stringify(answer)).not.toContain(side === "mine" ? "theirs: " : "mine: ");
+                await found(answer);
               } catch (error) {
                 if (!(error instanceof MemoryError)) throw error;
                 expect(["invalid", "not_found", "refused", "conflict"]).toContain(error.code);

@@ -40,7 +40,7 @@ eachEngine("cuba_cronica with many texts", (engine) => {
         { entity_name: "y".repeat(201), content: "A text about a long name" },
         "no object",
         { entity_name: 5, content: "A text about a number" },
-        { entity_name: "A", content: "\u0000" },
+        { entity_name: "A", content: "a\u0000b" },
       ]);
       expect(answer).toMatchObject({
         action: "batch_add",

@@ -11,11 +11,18 @@ import type { CallContext } from "../../kernel/context.ts";
 import { MemoryError } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import type { Tx } from "../../store/port.ts";
-import { insertObservations, lockEntities, type NewObservation, reinforceObservation } from "../../store/queries/observations.ts";
+import {
+  insertObservations,
+  lockEntities,
+  type NewObservation,
+  reinforceObservation,
+  rewriteObservation,
+  supersedeObservation,
+} from "../../store/queries/observations.ts";
 import type { Chunks } from "../chunks.ts";
 import { judgeTexts, type Verdict } from "../duplicates/gate.ts";
 import { type ResolvedEntity, resolveEntity } from "../entities/resolve.ts";
-import type { FactMirror } from "../facts.ts";
+import type { ClosingReason, FactMirror } from "../facts.ts";
 import type { Note } from "./kinds.ts";
 
 interface Seen {
@@ -43,7 +50,6 @@ export type StoredNote = Seen &
         readonly ready: boolean;
       }
     | { readonly kind: "reinforced"; readonly existingId: string; readonly ready: boolean }
-    /** The name leads nowhere that could be written to; nothing of this note was stored. */
   );
 
 /** A note whose entity cannot be told; the others go in. */
@@ -58,6 +64,20 @@ export interface NoteStore {
    * The entities are locked until the transaction ends. @returns one outcome a note, in order.
    */
   store(tx: Tx, ctx: CallContext, notes: readonly Note[]): Promise<(StoredNote | RefusedNote)[]>;
+  /**
+   * Gives an observation another text: tags, words, slices and fact follow in the same transaction, its old text becomes history, its vector
+   * waits. Poke the queue after the commit. @returns false where the row is not in scope.
+   */
+  rewrite(
+    tx: Tx,
+    ctx: CallContext,
+    change: { readonly id: string; readonly content: string; readonly reason: ClosingReason },
+  ): Promise<boolean>;
+  /**
+   * Retires a trusted observation for a trusted one of the same entity that says what holds now; its fact ends with that one's as successor.
+   * @returns false where the two are not such a pair: nothing was written.
+   */
+  supersede(tx: Tx, ctx: CallContext, pair: { readonly id: string; readonly successor: string }): Promise<boolean>;
 }
 
 export interface NoteStoreParts {
@@ -108,6 +128,20 @@ export function createNoteStore({ facts, chunks, quarantineInference, concurrent
   });
 
   return {
+    async rewrite(tx, { scope }, { id, content, reason }) {
+      const change = { id, content, tags: autoTags(content), lexical: lexicalText(content), scope };
+      if ((await tx.run(rewriteObservation(change))) === 0) return false;
+      await chunks.restore(tx, [{ id, content }]);
+      await facts.replace(tx, id, reason);
+      return true;
+    },
+
+    async supersede(tx, { scope }, { id, successor }) {
+      if ((await tx.run(supersedeObservation({ id, successor, scope }))) === 0) return false;
+      await facts.close(tx, [id], "superseded", successor);
+      return true;
+    },
+
     async store(tx, ctx, notes) {
       const byName = await resolveAll(tx, ctx, notes);
       const outcomes: (StoredNote | RefusedNote)[] = [];

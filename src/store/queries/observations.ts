@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { RECENT_ROWS } from "../../domain/duplicate-gate.ts";
 import type { Scope } from "../../kernel/context.ts";
-import { json, query, timestamp, uuid, uuidArray } from "../codecs.ts";
+import { json, query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
 import { fixed, inScope } from "./predicates.ts";
 
 /** Rows of one mark that are looked at, newest first: a template repeated a thousand times costs no more than five of them. */
@@ -183,6 +183,21 @@ export const retireFor = (q: { id: string; content: string; keeper: string; keep
       select from brain_observations as k
       where k.id = ${q.keeper}::uuid and k.content = ${q.keeperContent}::text and k.observation_type <> 'superseded'
         and k.entity_id = o.entity_id and k.project_id is not distinct from o.project_id and (k.trust = 'trusted' or o.trust = 'quarantined'))`;
+
+/** New text of an observation with everything made from it, in one statement: one correction, one version. Vector and slices go by trigger. */
+export const rewriteObservation = (q: { id: string; content: string; tags: readonly string[]; lexical: string; scope: Scope }) => sql`
+  update brain_observations as o
+  set content = ${q.content}::text, tags = ${textArray(q.tags)}, lexical = ${q.lexical}::text, extracted_at = null, extraction_attempts = 0
+  where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
+
+/** Retires a trusted live row in favour of another trusted one of its entity. */
+export const supersedeObservation = (q: { id: string; successor: string; scope: Scope }) => sql`
+  update brain_observations as o set observation_type = 'superseded', superseded_by = ${q.successor}::uuid
+  where o.id = ${q.id}::uuid and o.observation_type <> 'superseded' and o.trust = 'trusted' and ${inScope("o", q.scope)}
+    and exists (
+      select from brain_observations as n
+      where n.id = ${q.successor}::uuid and n.id <> o.id and n.entity_id = o.entity_id and n.trust = 'trusted' and n.observation_type <> 'superseded'
+        and n.project_id is not distinct from o.project_id)`;
 
 export const deleteObservation = (q: { id: string; scope: Scope }) => sql`
   delete from brain_observations as o where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
