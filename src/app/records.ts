@@ -9,6 +9,7 @@ import type { NoteStore } from "../services/observations/store.ts";
 import { createProcedures } from "../services/procedures.ts";
 import type { Reminders } from "../services/reminders.ts";
 import { createTriggers } from "../services/triggers.ts";
+import { createWorkingMemory } from "../services/working-memory.ts";
 import type { Database } from "../store/port.ts";
 
 export interface RecordsParts {
@@ -27,6 +28,7 @@ export function composeRecords({ db, embedder, identity, reminders, notes, queue
   return {
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
     compaction: createCompaction({ db, identity }),
+    workingMemory: createWorkingMemory({ db, identity }),
     decisions: createDecisions({ db, notes, queue }),
     errors: createErrors({ db, reminders }),
     triggers: createTriggers({ db, now: () => new Date() }),

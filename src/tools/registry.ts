@@ -17,6 +17,7 @@ import search from "./search.ts";
 import sessions from "./sessions.ts";
 import triggers from "./triggers.ts";
 import whoami from "./whoami.ts";
+import workingMemory from "./working-memory.ts";
 
 export const tools: readonly Tool[] = [
   entities,
@@ -33,6 +34,7 @@ export const tools: readonly Tool[] = [
   procedures,
   triggers,
   audit,
+  workingMemory,
   whoami,
   discover,
   callTool,

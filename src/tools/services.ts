@@ -14,6 +14,7 @@ import type { Sessions } from "../services/sessions.ts";
 import type { Status } from "../services/status.ts";
 import type { Telemetry } from "../services/telemetry.ts";
 import type { Triggers } from "../services/triggers.ts";
+import type { WorkingMemory } from "../services/working-memory.ts";
 import type { Tool } from "./define.ts";
 
 export interface Services {
@@ -27,6 +28,7 @@ export interface Services {
   readonly audit: Audit;
   readonly decisions: Decisions;
   readonly compaction: Compaction;
+  readonly workingMemory: WorkingMemory;
   readonly procedures: Procedures;
   readonly triggers: Triggers;
   /** How long texts are shown. */
