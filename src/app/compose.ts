@@ -23,6 +23,7 @@ import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
+import { composeCognition } from "./cognition.ts";
 import { composeGraph } from "./graph.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
@@ -89,6 +90,7 @@ function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models
     judge: models.judge,
   });
   const services: Services = {
+    ...composeCognition({ db, embedder, judge: models.judge }),
     telemetry,
     entities: graph.entities,
     observations: graph.observations,

@@ -1,11 +1,14 @@
 /** Every tool of the product, in catalogue order, the meta tools last. Listings, counts, documents and tests derive from this array. */
 import audit from "./audit.ts";
+import calibration from "./calibration.ts";
 import callTool from "./call.ts";
 import compaction from "./compaction.ts";
+import contradictions from "./contradictions.ts";
 import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
+import judge from "./judge.ts";
 import observations from "./observations.ts";
 import pastErrors from "./past-errors.ts";
 import procedures from "./procedures.ts";
@@ -33,6 +36,9 @@ export const tools: readonly Tool[] = [
   compaction,
   procedures,
   triggers,
+  contradictions,
+  judge,
+  calibration,
   audit,
   workingMemory,
   whoami,

@@ -1,6 +1,9 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
 import type { Audit } from "../services/audit.ts";
+import type { Calibration } from "../services/calibration.ts";
 import type { Compaction } from "../services/compaction.ts";
+import type { Contradictions } from "../services/conflicts/contradictions.ts";
+import type { Judgments } from "../services/conflicts/judgments.ts";
 import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
@@ -29,6 +32,9 @@ export interface Services {
   readonly decisions: Decisions;
   readonly compaction: Compaction;
   readonly workingMemory: WorkingMemory;
+  readonly calibration: Calibration;
+  readonly contradictions: Contradictions;
+  readonly judgments: Judgments;
   readonly procedures: Procedures;
   readonly triggers: Triggers;
   /** How long texts are shown. */

@@ -1,4 +1,5 @@
 /** The graph services over a test database, called through their tools as a client calls them. */
+import { type CognitionParts, composeCognition } from "../../src/app/cognition.ts";
 import { composeGraph, type GraphParts } from "../../src/app/graph.ts";
 import { composeRecords, type RecordsParts } from "../../src/app/records.ts";
 import type { CallContext, Scope } from "../../src/kernel/context.ts";
@@ -11,10 +12,11 @@ import type { Database } from "../../src/store/port.ts";
 import { tools } from "../../src/tools/registry.ts";
 import type { Services } from "../../src/tools/services.ts";
 import { testEmbedder } from "./embedder.ts";
+import { judgeWith } from "./judge.ts";
 
 export type Reply = Record<string, unknown>;
 
-export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts> = {}) {
+export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts & CognitionParts> = {}) {
   const embedder = testEmbedder("missing");
   const reminders = createReminders({ db });
   const graph = composeGraph({
@@ -31,6 +33,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
   const services = {
     ...graph,
     ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
+    ...composeCognition({ db, embedder: given.embedder ?? embedder, judge: given.judge ?? judgeWith() }),
     catalogue: () => tools,
   } as unknown as Services;
 
