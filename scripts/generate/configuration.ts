@@ -56,7 +56,7 @@ const guide = [
   markdownNote,
   "# Configuration",
   "",
-  "Nothing has to be set. Every variable is read from the environment, then from the env files in the configuration directory (`memory-industry.env`, for which `docs/env.example` is the pattern; `llm.env` and `graph.env` win over it); the first name that is set wins, and blank counts as unset.",
+  "Nothing has to be set. Every variable is read from the environment, then from the env files in the configuration directory (`memory-industry.env`, for which `docs/env.example` is the pattern; `llm.env` and `graph.env` win over it; on Windows it lies in the directory of the memories); the first name that is set wins, and blank counts as unset.",
   "A value that cannot be read is reported once, with what would be accepted, and the default stands. A variable marked as belonging to one connection may differ between editor windows;",
   "all others are the daemon's, which takes them from whoever starts it.",
   "",
