@@ -35,6 +35,8 @@ export interface ComposeOptions {
   readonly log: Logger;
   /** True where this process opens the HTTP port. */
   readonly servesHttp: boolean;
+  /** Tells the viewers of the HTTP port what happened; without one nobody listens. */
+  readonly publish?: (kind: string, payload: unknown) => void;
 }
 
 /** How often idle clients are forgotten, milliseconds. */
@@ -64,7 +66,7 @@ export async function compose(options: ComposeOptions): Promise<ServedApp> {
 /** Width of the installed model's vectors; undefined where there is none, and then the columns fit. */
 const widthOf = (embedder: Embedder): number | undefined => (embedder.status().state === "missing" ? undefined : embedder.dimensions);
 
-function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models: Models, nodeName: string): ServedApp {
+function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: OwnedDatabase, models: Models, nodeName: string): ServedApp {
   const { config, embedder } = models;
   const { settings, paths } = config;
   const filterOn = settings.PROJECT_FILTER.value;
@@ -97,7 +99,7 @@ function assemble({ log, servesHttp }: ComposeOptions, db: OwnedDatabase, models
     episodes: graph.episodes,
     relations: graph.relations,
     search,
-    ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, auditKey: auditKeyOf(config) }),
+    ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, publish, auditKey: auditKeyOf(config) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

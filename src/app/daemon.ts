@@ -41,12 +41,13 @@ export async function runServe({ config, log, paths }: ProcessFacts, options: Se
   const { settings } = config;
   const { address, onListening } = options;
   const idleSecs = settings.IDLE_SHUTDOWN_SECS.value ?? 0;
+  const events = createEventBus();
   let reason = "the daemon could not start; its log on standard error says why.";
   const code = await serve({
     paths: paths(),
     version: VERSION,
     command: [...program, "serve", showAddress(address)],
-    compose: () => compose({ config, assets: openAssets(), log, servesHttp: true }),
+    compose: () => compose({ config, assets: openAssets(), log, servesHttp: true, publish: events.publish }),
     settings: settingDigests(config),
     idleShutdownMs: idleSecs === 0 ? undefined : idleSecs * 1_000,
     stop,
@@ -63,7 +64,7 @@ export async function runServe({ config, log, paths }: ProcessFacts, options: Se
       allowedHosts: settings.HTTP_ALLOWED_HOSTS.value,
       allowedOrigins: settings.HTTP_ALLOWED_ORIGINS.value,
       handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
-      events: createEventBus(),
+      events,
       log,
     },
     ...(onListening === undefined ? {} : { onListening }),

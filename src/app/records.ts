@@ -1,5 +1,6 @@
 /** The services around what is recorded beside the graph, wired. */
 import type { Embedder } from "../inference/port.ts";
+import { createArtifacts, type Publish } from "../services/artifacts.ts";
 import { createAudit } from "../services/audit.ts";
 import { createCompaction } from "../services/compaction.ts";
 import { createDecisions } from "../services/decisions.ts";
@@ -20,12 +21,15 @@ export interface RecordsParts {
   readonly notes: NoteStore;
   /** Computes vectors behind the answers. */
   readonly queue: { poke(): void };
+  /** Tells viewers what happened, after the commit. */
+  readonly publish: Publish;
   /** Key of the audit chain, read at each call. */
   readonly auditKey: () => string | undefined;
 }
 
-export function composeRecords({ db, embedder, identity, reminders, notes, queue, auditKey }: RecordsParts) {
+export function composeRecords({ db, embedder, identity, reminders, notes, queue, publish, auditKey }: RecordsParts) {
   return {
+    artifacts: createArtifacts({ db, publish }),
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
     compaction: createCompaction({ db, identity }),
     workingMemory: createWorkingMemory({ db, identity }),

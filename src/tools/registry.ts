@@ -1,4 +1,5 @@
 /** Every tool of the product, in catalogue order, the meta tools last. Listings, counts, documents and tests derive from this array. */
+import artifacts from "./artifacts.ts";
 import audit from "./audit.ts";
 import calibration from "./calibration.ts";
 import callTool from "./call.ts";
@@ -42,6 +43,7 @@ export const tools: readonly Tool[] = [
   audit,
   workingMemory,
   whoami,
+  artifacts,
   discover,
   callTool,
 ];

@@ -1,4 +1,5 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
+import type { Artifacts } from "../services/artifacts.ts";
 import type { Audit } from "../services/audit.ts";
 import type { Calibration } from "../services/calibration.ts";
 import type { Compaction } from "../services/compaction.ts";
@@ -31,6 +32,7 @@ export interface Services {
   readonly audit: Audit;
   readonly decisions: Decisions;
   readonly compaction: Compaction;
+  readonly artifacts: Artifacts;
   readonly workingMemory: WorkingMemory;
   readonly calibration: Calibration;
   readonly contradictions: Contradictions;

@@ -32,7 +32,17 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
   const identity = { sessionKey: (client: string) => `test/${client}` };
   const services = {
     ...graph,
-    ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, auditKey: () => undefined, ...given }),
+    ...composeRecords({
+      db,
+      embedder,
+      identity,
+      reminders,
+      notes: graph.notes,
+      queue: graph.queue,
+      publish: () => {},
+      auditKey: () => undefined,
+      ...given,
+    }),
     ...composeCognition({ db, embedder: given.embedder ?? embedder, judge: given.judge ?? judgeWith() }),
     catalogue: () => tools,
   } as unknown as Services;
