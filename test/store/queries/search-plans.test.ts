@@ -1,0 +1,65 @@
+import { beforeAll, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import { newId } from "../../../src/kernel/ids.ts";
+import type { Query } from "../../../src/store/port.ts";
+import { observationsOfMentioned } from "../../../src/store/queries/search-context.ts";
+import type { Filters } from "../../../src/store/queries/search-filters.ts";
+import { foundRows } from "../../../src/store/queries/search-rows.ts";
+import { formsInRows, rowsWithForms, textScores, wordStatistics, wordsBeginning } from "../../../src/store/queries/search-words.ts";
+import { eachEngine, inProject } from "../../support/engines.ts";
+import { seedMany, seedProject } from "../../support/search.ts";
+
+const ROWS = 10_000;
+const WORDS = Array.from({ length: 400 }, (_, at) => `word${at}`);
+
+eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", (engine) => {
+  let project = "";
+  let ids: string[] = [];
+  beforeAll(async () => {
+    await engine.db.reset();
+    project = await seedProject(engine.db, "P");
+    for (let at = 0; at < ROWS; at += 1_000)
+      ids = await seedMany(
+        engine.db,
+        Array.from({ length: 1_000 }, (_, row) => `${WORDS[row % 400]} ${WORDS[(row * 7) % 400]} common ${at + row}`),
+        `entity ${at}`,
+        project,
+      );
+    for (const table of ["brain_postings", "brain_observations", "brain_entities"])
+      await engine.db.asOwner((connection) => connection.query(`vacuum analyze ${table}`));
+  }, 240_000);
+
+  const filters = (): Filters => ({
+    scope: { kind: "project", id: project },
+    includeUnscoped: false,
+    after: undefined,
+    before: undefined,
+    tag: undefined,
+  });
+  const planOf = async (query: Pick<Query<unknown>, "statement">): Promise<string> => {
+    const explain = { schema: z.record(z.string(), z.string()), statement: sql`explain ${query.statement}` };
+    const rows = await engine.db.read(inProject(project), (tx) => tx.all(explain));
+    return rows.map((row) => Object.values(row)[0]).join("\n");
+  };
+  const LARGE = /Seq Scan on brain_(postings|observations|observation_chunks)\b/;
+
+  test("statistics, postings, spellings, scores and rows are found by index", async () => {
+    const forms = ["word1", "word2", "common"];
+    const indexed = forms.map((term) => ({ term, kind: "observation" as const }));
+    const rows = ids.slice(0, 50).map((id) => ({ id, key: project, kind: "observation" as const }));
+    for (const query of [
+      wordStatistics({ forms, kinds: ["observation", "entity", "error", "episode"], filters: filters() }),
+      rowsWithForms({ forms: indexed, filters: filters() }),
+      formsInRows({ forms: indexed, rows }),
+      wordsBeginning({ prefix: "wor", limit: 400, filters: filters() }),
+      textScores({ found: { observation: ids.slice(0, 40) }, text: forms.join(" "), name: "x", filters: filters() }),
+      foundRows({ ids: { observation: ids.slice(0, 15) }, filters: filters() }),
+      observationsOfMentioned({ entityIds: [newId()], text: "word1", limit: 20, filters: filters() }),
+    ]) {
+      const plan = await planOf(query);
+      expect(plan).not.toMatch(LARGE);
+      expect(plan).toMatch(/Index/);
+    }
+  });
+});
