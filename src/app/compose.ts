@@ -4,6 +4,7 @@ import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
 import type { Embedder, ModelState } from "../inference/port.ts";
+import { causeChain } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import { createDispatcher } from "../mcp/dispatch.ts";
@@ -17,7 +18,9 @@ import { createSearch } from "../services/search/search.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
+import type { OwnerAccess } from "../store/connection.ts";
 import { nodeIdentity } from "../store/queries/node.ts";
+import { markIndexPages } from "../store/upkeep.ts";
 import { tools } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
@@ -39,6 +42,8 @@ export interface ComposeOptions {
   readonly publish?: (kind: string, payload: unknown) => void;
 }
 
+/** How often the embedded index of words is looked after, milliseconds. */
+const TEND_EVERY_MS = 60_000;
 /** How often idle clients are forgotten, milliseconds. */
 const SWEEP_EVERY_MS = 3_600_000;
 /** What background work gets when the product closes, after its drain. */
@@ -65,6 +70,15 @@ export async function compose(options: ComposeOptions): Promise<ServedApp> {
 
 /** Width of the installed model's vectors; undefined where there is none, and then the columns fit. */
 const widthOf = (embedder: Embedder): number | undefined => (embedder.status().state === "missing" ? undefined : embedder.dimensions);
+
+/** A server has autovacuum; the embedded engine has this. */
+async function tendIndex(db: OwnerAccess, log: Logger): Promise<void> {
+  try {
+    await db.asOwner(markIndexPages);
+  } catch (cause) {
+    log.warn("the index of words was not looked after", { cause: causeChain(cause) });
+  }
+}
 
 function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: OwnedDatabase, models: Models, nodeName: string): ServedApp {
   const { config, embedder } = models;
@@ -128,6 +142,8 @@ function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: O
   warmReranker(models, log, stopped.signal);
   const sweep = setInterval(() => registry.sweep(), SWEEP_EVERY_MS);
   sweep.unref();
+  const tend = db.traits.concurrent ? undefined : setInterval(() => void tendIndex(db, log), TEND_EVERY_MS);
+  tend?.unref();
 
   const isReachable = async () => {
     const scope = {
@@ -173,6 +189,7 @@ function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: O
     close() {
       closing ??= (async () => {
         clearInterval(sweep);
+        clearInterval(tend);
         stopped.abort();
         await graph.queue.stop();
         await graph.background.drain(CLOSE_LIMIT_MS);
