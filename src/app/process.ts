@@ -39,8 +39,8 @@ export interface ProcessFacts {
  */
 export function processFacts({ quiet = false } = {}): ProcessFacts {
   const config = loadProcessConfig();
-  const { LOG } = config.settings;
-  const level = quiet && LOG.layer === "default" ? "warn" : parseLogLevel(LOG.value);
+  const filter = config.settings.LOG;
+  const level = quiet && filter.layer === "default" ? "warn" : parseLogLevel(filter.value);
   const log = createLogger({ level, write: (line) => void process.stderr.write(`${line}\n`) });
   const paths = () => {
     const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
