@@ -21,6 +21,16 @@ export interface RunOptions {
   readonly quiet?: boolean;
 }
 
+/** What runs now; ended with us, so that a stopped test run leaves nothing and can still clean up after itself. */
+const running = new Set<{ kill(signal: NodeJS.Signals): void }>();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    stopped = true;
+    for (const child of running) child.kill("SIGKILL");
+  });
+}
+let stopped = false;
+
 /** Runs a program to its end, showing its output as it comes. Ends by itself only: a program over its limit is killed and reported as timed out. */
 export async function run(command: readonly string[], options: RunOptions): Promise<Ended> {
   const child = Bun.spawn([...command], {
@@ -30,6 +40,8 @@ export async function run(command: readonly string[], options: RunOptions): Prom
     stdout: "pipe",
     stderr: "pipe",
   });
+  running.add(child);
+  if (stopped) child.kill("SIGKILL");
   let timedOut = false;
   const timer = setTimeout(() => {
     timedOut = true;
@@ -46,6 +58,7 @@ export async function run(command: readonly string[], options: RunOptions): Prom
   // A grandchild that outlives the program keeps the pipes open, so the end of the program counts and not the end of its output.
   const followed = Promise.all([follow(child.stdout, process.stdout), follow(child.stderr, process.stderr)]);
   const exitCode = await child.exited;
+  running.delete(child);
   await Promise.race([followed, Bun.sleep(LAST_OUTPUT_MS)]);
   clearTimeout(timer);
   return { exitCode, output: pieces.join(""), timedOut };
