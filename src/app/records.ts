@@ -3,6 +3,7 @@ import type { Embedder } from "../inference/port.ts";
 import { createArtifacts, type Publish } from "../services/artifacts.ts";
 import { createAudit } from "../services/audit.ts";
 import { createCompaction } from "../services/compaction.ts";
+import { createContextWindow } from "../services/context.ts";
 import { createDecisions } from "../services/decisions.ts";
 import { createErrors } from "../services/errors.ts";
 import type { Identity } from "../services/identity/identity.ts";
@@ -28,11 +29,13 @@ export interface RecordsParts {
 }
 
 export function composeRecords({ db, embedder, identity, reminders, notes, queue, publish, auditKey }: RecordsParts) {
+  const workingMemory = createWorkingMemory({ db, identity });
   return {
     artifacts: createArtifacts({ db, publish }),
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
     compaction: createCompaction({ db, identity }),
-    workingMemory: createWorkingMemory({ db, identity }),
+    workingMemory,
+    context: createContextWindow({ db, workingMemory }),
     decisions: createDecisions({ db, notes, queue }),
     errors: createErrors({ db, reminders }),
     triggers: createTriggers({ db, now: () => new Date() }),

@@ -80,26 +80,30 @@ export function createDecisions({ db, notes, queue }: DecisionsParts): Decisions
           `The decision has ${length} characters in all; at most ${MAX_CONTENT_CHARS} fit. Shorten context, alternatives or rationale. Nothing was written.`,
           { field: "context" },
         );
-      const recorded = await db.write(ctx, async (tx) => {
-        await ensureEntity(tx, ctx);
-        // Two decisions may be alike to the letter and still be two: one was taken again. So the duplicate gate is not asked.
-        const note = { entityName: DECISIONS_ENTITY, content, observationType: "decision", source: "agent", force: true } as const;
-        const [stored] = await notes.store(tx, ctx, [note]);
-        if (stored === undefined) throw new Error("a note had no outcome");
-        if (stored.kind === "refused") throw stored.error;
-        if (stored.kind !== "added") throw new Error("a forced note was not added");
-        const similar = await tx.all(
-          decisionsTitled({
-            entityId: stored.entity.id,
-            firstLine: firstLine(decision.title),
-            content,
-            except: stored.id,
-            scope: ctx.scope,
-            limit: MOST_SIMILAR,
-          }),
-        );
-        return { id: stored.id, similar };
-      });
+      const recorded = await db.write(
+        ctx,
+        async (tx) => {
+          await ensureEntity(tx, ctx);
+          // Two decisions may be alike to the letter and still be two: one was taken again. So the duplicate gate is not asked.
+          const note = { entityName: DECISIONS_ENTITY, content, observationType: "decision", source: "agent", force: true } as const;
+          const [stored] = await notes.store(tx, ctx, [note]);
+          if (stored === undefined) throw new Error("a note had no outcome");
+          if (stored.kind === "refused") throw stored.error;
+          if (stored.kind !== "added") throw new Error("a forced note was not added");
+          const similar = await tx.all(
+            decisionsTitled({
+              entityId: stored.entity.id,
+              firstLine: firstLine(decision.title),
+              content,
+              except: stored.id,
+              scope: ctx.scope,
+              limit: MOST_SIMILAR,
+            }),
+          );
+          return { id: stored.id, similar };
+        },
+        { byKey: true },
+      );
       queue.poke();
       return recorded;
     },

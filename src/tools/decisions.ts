@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { DECISIONS_ENTITY, type Decision } from "../services/decisions.ts";
 import { type Answer, action, defineTool } from "./define.ts";
-import { allowSecret, CONTENT_CHARS, clamped, filledText, listOf, offset, text } from "./fields.ts";
+import { allowSecret, clamped, filledText, listOf, offset, text } from "./fields.ts";
 import { fitRows } from "./fit.ts";
 import { round } from "./numbers.ts";
 
 const TITLE_CHARS = 300;
+/** Of one part; the whole is one memory and no longer than that. */
+const PART_CHARS = 9_900;
 const QUERY_CHARS = 2_000;
 const MOST_ALTERNATIVES = 50;
 /** Decisions shown at once. */
@@ -25,10 +27,10 @@ export default defineTool({
     record: action({
       input: z.object({
         title: filledText(TITLE_CHARS, "record: one line"),
-        context: text(0, CONTENT_CHARS, "record: what made it necessary").default(""),
-        alternatives: listOf(text(1, CONTENT_CHARS, "an option"), 0, MOST_ALTERNATIVES, "record: options weighed").default([]),
-        chosen: filledText(CONTENT_CHARS, "record: what was chosen"),
-        rationale: text(0, CONTENT_CHARS, "record: why").default(""),
+        context: text(0, PART_CHARS, "record: what made it necessary").default(""),
+        alternatives: listOf(text(1, PART_CHARS, "an option"), 0, MOST_ALTERNATIVES, "record: options weighed").default([]),
+        chosen: filledText(PART_CHARS, "record: what was chosen"),
+        rationale: text(0, PART_CHARS, "record: why").default(""),
         ...allowSecret,
       }),
       secretGate: ["title", "context", "alternatives[]", "chosen", "rationale"],

@@ -62,11 +62,9 @@ export const instant = (describe: string) =>
     .meta({ description: describe, format: "date-time" });
 
 /** Rows to skip in a list. */
-export const offset = int(0, 1_000_000, "rows to skip (default 0)");
+export const offset = int(0, 1_000_000, "rows to skip");
 
 /** The gate's switch, the same words in every gated tool. */
 export const allowSecret = {
-  allow_secret: flag(
-    "text that looks like a credential is refused; true keeps it verbatim, in clear, for search, export and every client",
-  ).optional(),
+  allow_secret: flag("true keeps text that looks like a credential, verbatim, in clear; else it is refused").optional(),
 };

@@ -20,9 +20,9 @@ const MOST_LISTED = 100;
 const STEPS_PREVIEW = 3_000;
 
 const step = z.object({
-  do: filledText(SAY_CHARS, "what to do"),
-  run: text(0, RUN_CHARS, "the command").optional(),
-  expect: text(0, SAY_CHARS, "what it should show").optional(),
+  do: filledText(SAY_CHARS, ""),
+  run: text(0, RUN_CHARS, "a command").optional(),
+  expect: text(0, SAY_CHARS, "").optional(),
 });
 const name = entityName("recipe name");
 

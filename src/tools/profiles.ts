@@ -35,24 +35,27 @@ const isIdle = (keyword: string, value: unknown): boolean => {
   switch (keyword) {
     case "minLength":
     case "minItems":
-      return value === 0;
+      // That a text is not empty is what its description says.
+      return Number(value) <= 1;
     case "maxLength":
       return Number(value) >= UNTOLD_LENGTH && value !== CONTENT_CHARS;
     case "maximum":
       return Number(value) >= UNTOLD_MAXIMUM;
     case "default":
+    case "description":
       return isNothing(value);
     default:
       return false;
   }
 };
 
+/** Of a list of texts its own description says what they are. */
 function published(schema: JsonSchema): JsonSchema {
   const kept = Object.fromEntries(Object.entries(schema).filter(([keyword, value]) => !isIdle(keyword, value)));
   const { items, properties } = schema;
   return {
     ...kept,
-    ...(items === undefined ? {} : { items: published(items) }),
+    ...(items === undefined ? {} : { items: items.type === "string" && items.enum === undefined ? { type: "string" } : published(items) }),
     ...(properties === undefined ? {} : { properties: publishedAll(properties) }),
   };
 }

@@ -4,6 +4,7 @@ import audit from "./audit.ts";
 import calibration from "./calibration.ts";
 import callTool from "./call.ts";
 import compaction from "./compaction.ts";
+import context from "./context.ts";
 import contradictions from "./contradictions.ts";
 import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
@@ -44,6 +45,7 @@ export const tools: readonly Tool[] = [
   workingMemory,
   whoami,
   artifacts,
+  context,
   discover,
   callTool,
 ];

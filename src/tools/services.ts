@@ -5,6 +5,7 @@ import type { Calibration } from "../services/calibration.ts";
 import type { Compaction } from "../services/compaction.ts";
 import type { Contradictions } from "../services/conflicts/contradictions.ts";
 import type { Judgments } from "../services/conflicts/judgments.ts";
+import type { ContextWindow } from "../services/context.ts";
 import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
@@ -32,6 +33,7 @@ export interface Services {
   readonly audit: Audit;
   readonly decisions: Decisions;
   readonly compaction: Compaction;
+  readonly context: ContextWindow;
   readonly artifacts: Artifacts;
   readonly workingMemory: WorkingMemory;
   readonly calibration: Calibration;

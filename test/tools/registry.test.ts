@@ -83,8 +83,8 @@ describe("the catalogue", () => {
       type: "object",
       properties: {
         note: { type: "string", description: "a note" },
-        name: { type: "string", description: "a name", minLength: 1, maxLength: 200 },
-        list: { type: "array", items: { type: "string", description: "one" }, maxItems: 50, description: "a list" },
+        name: { type: "string", description: "a name", maxLength: 200 },
+        list: { type: "array", items: { type: "string" }, maxItems: 50, description: "a list" },
         count: { type: "integer", minimum: 0, description: "how many", default: 3 },
         loud: { type: "boolean", description: "loud" },
       },
