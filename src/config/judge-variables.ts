@@ -1,18 +1,8 @@
-/** What `CUBA_JUDGE` may say (`tools-cognition.md` §3.1). */
-
-export const judgeWords = [
-  "auto",
-  "nli",
-  "mcp_sampling",
-  "openai_compat",
-  "claude_cli",
-  "gemini_cli",
-  "anthropic_api",
-  "heuristic",
-] as const;
+/** Other words for a judge (`tools-cognition.md` §3.1). */
+import type { JudgeChoice } from "../kernel/judge-choice.ts";
 
 /** Other spellings, and the providers by name: each of them is the chat endpoint. */
-export const judgeAliases: Readonly<Record<string, (typeof judgeWords)[number]>> = {
+export const judgeAliases: Readonly<Record<string, JudgeChoice>> = {
   nli_local: "nli",
   local: "nli",
   sampling: "mcp_sampling",

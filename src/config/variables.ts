@@ -3,6 +3,8 @@
  * `server.json` and `doctor` come from it. Each name `X` is read as `MEMORY_INDUSTRY_X`, then as `CUBA_X`, unless `names` says otherwise.
  * A variable is added together with the code that reads it; the table offers no dead ones (a test compares).
  */
+
+import { judgeChoices } from "../kernel/judge-choice.ts";
 import {
   address,
   decimal,
@@ -21,7 +23,7 @@ import {
   textOrEmpty,
   webUrl,
 } from "../kernel/kinds.ts";
-import { judgeAliases, judgeWords } from "./judge-variables.ts";
+import { judgeAliases } from "./judge-variables.ts";
 
 export const groups = ["database", "daemon", "models", "judge", "tools", "process"] as const;
 export type Group = (typeof groups)[number];
@@ -269,7 +271,7 @@ export const variables = {
 
   // Judge
   JUDGE: {
-    is: oneOf(judgeWords, judgeAliases),
+    is: oneOf(judgeChoices, judgeAliases),
     group: "judge",
     unset: "the local model, the client's own, an endpoint that is set",
     doc: "who judges claims and conflicts; auto adds what costs money, and so does naming it",

@@ -21,9 +21,6 @@ export function informationDensity(text: string): number {
   return clamp(entropyBits(words) / Math.log2(vocabulary), 0, 1);
 }
 
-/** Importance of a new entity. */
-export const ENTITY_IMPORTANCE = 0.5;
-
 /**
  * Importance in [0, 1] of a new observation of this type whose text has this density. Decisions, lessons and fixes are worth keeping
  * whatever their wording; of the rest the wordy repetition starts low.

@@ -16,7 +16,7 @@ export interface DuplicateCandidate {
 export interface GateInput {
   readonly content: string;
   readonly trust: Trust;
-  /** Any order; the best few are enough ({@link MAX_CANDIDATES}), accepted items of the same call included. */
+  /** Any order; the best few are enough, accepted items of the same call included. */
   readonly candidates: readonly DuplicateCandidate[];
   /** Similarities of the new text with the newest {@link RECENT_ROWS} rows of the entity that are not superseded. */
   readonly recentSimilarities: readonly number[];
@@ -36,7 +36,6 @@ export type GateDecision =
   | { readonly kind: "reinforce"; readonly existingId: string; readonly similarity: number };
 
 export const CANDIDATE_SIMILARITY = 0.3;
-export const MAX_CANDIDATES = 5;
 export const RECENT_ROWS = 20;
 /** Above it, the same words are the same text. */
 export const DUPLICATE_SIMILARITY = 0.85;

@@ -3,8 +3,6 @@
 export const evidenceGrades = ["asserted", "observed", "verified"] as const;
 export type Evidence = (typeof evidenceGrades)[number];
 
-export const isEvidence = (value: unknown): value is Evidence => value === "asserted" || value === "observed" || value === "verified";
-
 export interface EvidenceClaim {
   readonly evidence: Evidence;
   /** What was checked, and how to do it again. */

@@ -19,12 +19,6 @@ export function firstChars(text: string, limit: number): string {
   return text.slice(0, at);
 }
 
-/** The code points from `start` on, at most `limit` of them. */
-export function sliceChars(text: string, start: number, limit = Number.POSITIVE_INFINITY): string {
-  const rest = text.slice(firstChars(text, start).length);
-  return limit === Number.POSITIVE_INFINITY ? rest : firstChars(rest, limit);
-}
-
 /** One line for people: newlines and runs of blanks become one space, cut at `limit` code points with `…`. */
 export function oneLine(text: string, limit: number): string {
   const flat = text.replace(/\s+/gu, " ").trim();

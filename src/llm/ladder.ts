@@ -3,24 +3,12 @@
  * once a person has chosen them. A program or a key that merely lies there is never started or used. Pure: looks at nothing but its arguments.
  */
 import type { Sampling } from "../kernel/context.ts";
+import type { JudgeChoice } from "../kernel/judge-choice.ts";
 import { type AnthropicAccess, anthropicChat } from "./anthropic.ts";
 import { type CliProgram, cliChat } from "./cli.ts";
 import { type Endpoint, endpointChat } from "./openai-compatible.ts";
 import type { Chat } from "./port.ts";
 import { samplingChat } from "./sampling.ts";
-
-export const judgeChoices = [
-  "auto",
-  "nli",
-  "mcp_sampling",
-  "openai_compat",
-  "claude_cli",
-  "gemini_cli",
-  "anthropic_api",
-  "heuristic",
-] as const;
-/** What `CUBA_JUDGE` may say; undefined where nobody said anything. */
-export type JudgeChoice = (typeof judgeChoices)[number];
 
 export interface LadderSettings {
   readonly choice: JudgeChoice | undefined;

@@ -9,8 +9,9 @@ import type { Answer, Entailment, EntailmentReading, ModelState } from "../../in
 import type { CallContext } from "../../kernel/context.ts";
 import { type Deadline, signalUntil } from "../../kernel/deadline.ts";
 import { MemoryError, present } from "../../kernel/errors.ts";
+import type { JudgeChoice } from "../../kernel/judge-choice.ts";
 import { redact } from "../../kernel/secrets.ts";
-import type { JudgeChoice, Ladder } from "../../llm/ladder.ts";
+import type { Ladder } from "../../llm/ladder.ts";
 import type { Chat, ChatBackend } from "../../llm/port.ts";
 import { claimPrompt, type PairSide, pairPrompt } from "./prompts.ts";
 

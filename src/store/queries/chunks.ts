@@ -1,7 +1,7 @@
 /** Slices of long observations, for vectors. They live and die with the text of their observation (trigger). */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import { int8, json, query, uuid, uuidArray } from "../codecs.ts";
+import { json, query, uuid, uuidArray } from "../codecs.ts";
 
 export interface NewChunk {
   readonly observationId: string;
@@ -31,10 +31,4 @@ export const unsliced = query(
     and not exists (select from brain_observation_chunks as c where c.observation_id = o.id)
   order by char_length(o.content) desc, o.id
   limit ${q.limit}::int`,
-);
-
-export const chunkCount = query(
-  z.object({ count: int8 }),
-  (q: { observationId: string }) =>
-    sql`select count(*) as count from brain_observation_chunks where observation_id = ${q.observationId}::uuid`,
 );

@@ -4,18 +4,11 @@ import { z } from "zod";
 import { query, textArray, timestamp, uuid } from "../codecs.ts";
 
 const Project = z.object({ id: uuid, name: z.string() });
-export type ProjectRow = z.output<typeof Project>;
 
 export const projectByName = query(
   Project,
   (q: { name: string }) => sql`
   select id, name from brain_projects where name = ${q.name}::text`,
-);
-
-export const projectById = query(
-  Project,
-  (q: { id: string }) => sql`
-  select id, name from brain_projects where id = ${q.id}::uuid`,
 );
 
 /** Creates the project or finds it; either way it was active just now. */

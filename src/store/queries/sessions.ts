@@ -6,7 +6,6 @@ import { query, timestamp, uuid } from "../codecs.ts";
 import { inScope } from "./predicates.ts";
 
 const Open = z.object({ id: uuid, startedAt: timestamp, projectId: uuid.nullable(), projectName: z.string().nullable() });
-export type OpenSessionRow = z.output<typeof Open>;
 
 /** The newest session of a client that is still open and young enough to be taken up again. */
 export const openSessionOf = query(
