@@ -21,6 +21,7 @@ import {
 import type { FiredReminder } from "../store/queries/reminders.ts";
 import type { Filters } from "../store/queries/search-filters.ts";
 import type { Reminders } from "./reminders.ts";
+import { createAges } from "./search/ages.ts";
 import { analyse } from "./search/analyse.ts";
 import { searchWords } from "./search/arms/words.ts";
 
@@ -95,12 +96,14 @@ const filtersOf = (scope: Scope): Filters => ({ scope, includeUnscoped: false, a
 
 /** Errors by their words, each with the share of the question's weight that it has. */
 async function byWords(tx: Tx, text: string, scope: Scope, exactRank: number): Promise<WordFound[]> {
+  const filters = filtersOf(scope);
   const { bm25, coverage } = await searchWords(tx, {
     analysis: analyse(text),
     kinds: ["error"],
-    filters: filtersOf(scope),
+    filters,
     depth: WORD_DEPTH,
     exactRank: Math.min(exactRank, WORD_DEPTH),
+    ages: createAges(filters),
   });
   const best = bm25[0]?.score ?? 1;
   return bm25.map(({ id, score }) => ({ id, rank: Math.min(1, (coverage * score) / best) }));

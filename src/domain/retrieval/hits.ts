@@ -1,4 +1,4 @@
-/** A row that an arm found, and the one order of all rankings: best score first, then id, so that ties never depend on chance. */
+/** A row that an arm found, and the one order of all rankings: best score first, then id (`ties.ts` puts the newest first). */
 export interface Hit {
   readonly id: string;
   readonly score: number;

@@ -2,6 +2,7 @@
 import { type Arm, FUSION_DEPTH, type FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { Hit } from "../../domain/retrieval/hits.ts";
 import type { Filters, RowKind } from "../../store/queries/search-filters.ts";
+import type { Ages } from "./ages.ts";
 import type { Analysis } from "./analyse.ts";
 import { associations, type GraphRow } from "./arms/graph.ts";
 import { type Mention, type MentionCache, searchMentioned } from "./arms/mentions.ts";
@@ -25,6 +26,7 @@ export interface Gathering {
   /** Rows that a later stage reads whatever the limit; 0 where none does. */
   readonly atLeast: number;
   readonly fusion: FusionMode;
+  readonly ages: Ages;
 }
 
 export interface Gathered {
@@ -65,6 +67,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     filters,
     depth,
     exactRank: Math.max(EXACT_ROWS_PER_ROW * request.limit, LEAST_EXACT_ROWS, g.atLeast),
+    ages: g.ages,
   };
 
   const words = await run("words", (tx) => searchWords(tx, search));
@@ -82,6 +85,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
             depth,
             filters,
             withEpisodes: kinds.some((kind) => kind === "episode"),
+            ages: g.ages,
           }),
         )
       : undefined;

@@ -3,9 +3,11 @@ import { diversityWords, jaccard, pickDiverse, withoutRepetitions } from "../../
 import type { FusedRow } from "../../domain/retrieval/fusion.ts";
 import { byId, type Hit } from "../../domain/retrieval/hits.ts";
 import { sessionBoost } from "../../domain/retrieval/session-boost.ts";
+import { byAge } from "../../domain/retrieval/ties.ts";
 import type { Tx } from "../../store/port.ts";
 import { type Filters, kindOf, rowKinds } from "../../store/queries/search-filters.ts";
 import { chunkTexts, type FoundRow, foundRows } from "../../store/queries/search-rows.ts";
+import type { Ages } from "./ages.ts";
 import type { Gathered } from "./gather.ts";
 import type { Found, HybridRequest } from "./request.ts";
 
@@ -28,6 +30,14 @@ export function withAssociated(fused: readonly FusedRow[], { associated }: Gathe
     .filter(({ id }) => !known.has(id))
     .map(({ id, score }): FusedRow => ({ id, fusedScore: score, shares: noShares }));
   return added.length === 0 ? [...fused] : [...fused, ...added].sort((a, b) => b.fusedScore - a.fusedScore || byId(a, b));
+}
+
+/** Fused rows with equal scores: the newest first. */
+export async function newestFirst(tx: Tx, fused: readonly FusedRow[], { kinds }: Gathered, ages: Ages): Promise<FusedRow[]> {
+  const rows = new Map(fused.map((row) => [row.id, row]));
+  const hits = fused.map(({ id, fusedScore }): Hit => ({ id, score: fusedScore }));
+  const [ordered = []] = await ages.first(tx, [{ kindOf: (id) => kinds.get(id) ?? "observation", hits }], fused.length);
+  return ordered.flatMap(({ id }) => rows.get(id) ?? []);
 }
 
 const asMap = (hits: readonly Hit[]) => new Map(hits.map(({ id, score }) => [id, score]));
@@ -107,7 +117,7 @@ export function boostBySession(rows: readonly Found[], texts: readonly string[])
 
 /** The rows of the answer: diversified on request, else the first ones. */
 export function chooseRows(rows: readonly Found[], request: HybridRequest): Found[] {
-  const ordered = [...rows].sort((a, b) => b.total - a.total || byId(a.row, b.row));
+  const ordered = [...rows].sort((a, b) => b.total - a.total || byAge(a.row, b.row));
   if (!request.diversify || ordered.length < 2) return ordered.slice(0, request.limit);
   const words = ordered.map(({ row }) => diversityWords(row.content ?? row.entity ?? ""));
   const none = new Set<string>();

@@ -2,7 +2,7 @@
  * The cross-encoder stage (`retrieval.md` §2.14, §4): the head of the fused order is read again together with the question. Where it cannot be, the order
  * stays as it was, totals untouched, and the answer says why.
  */
-import { byId } from "../../domain/retrieval/hits.ts";
+import { byAge } from "../../domain/retrieval/ties.ts";
 import type { NoAnswerCode, Reranker } from "../../inference/port.ts";
 import type { CallContext } from "../../kernel/context.ts";
 import { type Deadline, deadlineIn } from "../../kernel/deadline.ts";
@@ -59,7 +59,7 @@ export async function rerankRows(
   if (stage === undefined) {
     return { rows, unranked: { code: "no_model", reason: NO_RERANKER } };
   }
-  const ordered = [...rows].sort((a, b) => b.total - a.total || byId(a.row, b.row));
+  const ordered = [...rows].sort((a, b) => b.total - a.total || byAge(a.row, b.row));
   const head = ordered.slice(0, stage.depth);
   // One row has no order, but whoever asked for a model that is not there should hear it.
   if (head.length < 2 && stage.reranker.status().state !== "missing") return { rows, unranked: undefined };
@@ -71,7 +71,7 @@ export async function rerankRows(
   }
   const scored = head
     .map((found, at) => ({ ...found, total: answer.values[at] ?? 0 }))
-    .sort((a, b) => b.total - a.total || byId(a.row, b.row));
+    .sort((a, b) => b.total - a.total || byAge(a.row, b.row));
   return { rows: [...scored, ...behind(ordered.slice(stage.depth), scored.at(-1)?.total ?? 0)], unranked: undefined };
 }
 

@@ -11,6 +11,7 @@ import { sessionTexts } from "../../store/queries/search-context.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
 import { recordAccess } from "../../store/queries/search-rows.ts";
 import type { Judge } from "../judge/judge.ts";
+import { createAges } from "./ages.ts";
 import { analyse } from "./analyse.ts";
 import { connectionsOf, MOST_EXTRAS } from "./arms/graph.ts";
 import { createMentionCache } from "./arms/mentions.ts";
@@ -19,7 +20,7 @@ import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
 import { degradationOf, gateState } from "./degraded.ts";
 import { type Gathered, gather, holdsObservations } from "./gather.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
-import { boostBySession, chooseRows, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
+import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
 import type { Ablation, Connections, Found, HybridAnswer, HybridRequest } from "./request.ts";
 import { type RerankStage, rerankRows, wantsRerank } from "./rerank.ts";
 import { createVerifier, type Verifier } from "./verify.ts";
@@ -92,6 +93,7 @@ export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }:
         return { found, neighbours, peers: (await run("peers", peerNotices)) ?? [] };
       };
       const first = await runLegs(db, ctx, async (run, tx) => {
+        const ages = createAges(filters);
         const gathered = await gather(run, {
           analysis,
           request,
@@ -103,8 +105,9 @@ export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }:
           entityLeg,
           atLeast: depth,
           fusion,
+          ages,
         });
-        const fused = withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered);
+        const fused = await newestFirst(tx, withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered), gathered, ages);
         const texts = await textsOfSession(run, ctx);
         const pool = await readPool(tx, fused, gathered, filters, Math.max(poolSize(request, texts.length > 0), depth));
         const { rows, connections } =

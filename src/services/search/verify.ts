@@ -14,6 +14,7 @@ import type { Filters } from "../../store/queries/search-filters.ts";
 import { chunkTexts } from "../../store/queries/search-rows.ts";
 import { evidenceRows, insertPrediction, resolvedPredictions, similarTo } from "../../store/queries/search-verify.ts";
 import type { ClaimJudgment, Judge, JudgeBackend, TriedRung } from "../judge/judge.ts";
+import { createAges } from "./ages.ts";
 import { analyse } from "./analyse.ts";
 import { embedQuestion, type QuestionVector, searchVectors } from "./arms/vector.ts";
 import { searchWords } from "./arms/words.ts";
@@ -214,6 +215,7 @@ async function similarByWords(
     filters,
     depth: CANDIDATES,
     exactRank: CANDIDATES,
+    ages: createAges(filters),
   });
   const rows = await tx.all(similarTo({ ids: found.observation ?? [], claim, least: TOPIC_FLOOR, limit: MOST_EVIDENCE, filters }));
   return rows.map(({ id, similarity }) => ({ id, score: similarity }));
@@ -221,6 +223,13 @@ async function similarByWords(
 
 async function similarByMeaning(tx: Tx, question: QuestionVector, label: string, filters: Filters) {
   if (!("vector" in question)) return undefined;
-  const near = await searchVectors(tx, { vector: question.vector, label, depth: MOST_EVIDENCE, filters, withEpisodes: false });
+  const near = await searchVectors(tx, {
+    vector: question.vector,
+    label,
+    depth: MOST_EVIDENCE,
+    filters,
+    withEpisodes: false,
+    ages: createAges(filters),
+  });
   return { hits: near.hits.filter(({ score }) => score >= floorOf(label)), chunks: near.chunks };
 }

@@ -26,7 +26,7 @@ export const observationsOfMentioned = query(
   select x.id, x.importance, (ts_rank(x.search_vector, w.q) * 0.7 + x.importance * 0.3)::float8 as words
   from w cross join brain_observations as x
   where x.entity_id = any(${uuidArray(q.entityIds)}) and ${isVisible("observation", "x", q.filters)}
-  order by words desc, x.id
+  order by words desc, x.created_at desc, x.id
   limit ${q.limit}::int`,
 );
 
@@ -86,12 +86,12 @@ export const importantOf = query(
   select w.id as "entityId", o.id, o.importance
   from unnest(${uuidArray(q.entityIds)}) with ordinality as w(id, at)
   cross join lateral (
-    select x.id, x.importance from brain_observations as x
+    select x.id, x.importance, x.created_at from brain_observations as x
     where x.entity_id = w.id and ${isVisible("observation", "x", q.filters)}
-    order by x.importance desc, x.id
+    order by x.importance desc, x.created_at desc, x.id
     limit ${q.each}::int
   ) as o
-  order by w.at, o.importance desc, o.id`,
+  order by w.at, o.importance desc, o.created_at desc, o.id`,
 );
 
 /** Entities in scope by exact name, in the order of the names. */

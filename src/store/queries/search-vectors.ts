@@ -24,7 +24,7 @@ const nearestOwn = (kind: "observation" | "episode", table: SQL, q: VectorQuery)
   (select ${kindNumber[kind]}::int as kind, x.id, x.embedding <=> ${vectorParam(q.vector)} as distance, null::int as chunk
   from ${table} as x
   where x.embedding_model = ${q.label}::text and ${isVisible(kind, "x", q.filters)}
-  order by distance, x.id
+  order by distance, x.created_at desc, x.id
   limit ${q.depth}::int)`;
 
 const nearestChunks = (q: VectorQuery) => sql`

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { z } from "zod";
 import { lexemesOf, queryTerms } from "../../../src/domain/lexical.ts";
 import { inverseDocumentFrequency, type Posting, topByFullScore } from "../../../src/domain/retrieval/bm25.ts";
+import { createAges } from "../../../src/services/search/ages.ts";
 import { analyse } from "../../../src/services/search/analyse.ts";
 import { searchWords } from "../../../src/services/search/arms/words.ts";
 import { query } from "../../../src/store/codecs.ts";
@@ -160,7 +161,14 @@ eachEngine("BM25 over the index of words", (engine) => {
       fc.asyncProperty(question, fc.integer({ min: 1, max: 20 }), async (words, exactRank) => {
         const text = words.map((at) => VOCABULARY[at]).join(" ");
         const { bm25 } = await engine.db.read(testScope(), (tx) =>
-          searchWords(tx, { analysis: analyse(text), kinds: ["observation"], filters: everywhere, depth: 100, exactRank }),
+          searchWords(tx, {
+            analysis: analyse(text),
+            kinds: ["observation"],
+            filters: everywhere,
+            depth: 100,
+            exactRank,
+            ages: createAges(everywhere),
+          }),
         );
         const round = (hits: readonly { readonly id: string; readonly score: number }[]) =>
           hits

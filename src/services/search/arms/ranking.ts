@@ -149,7 +149,7 @@ export class Ranking {
   }
 
   /** Rows by score, best first; beyond the exact rank a score may lack what frequent words add. */
-  hits(limit: number): Hit[] {
-    return this.#scored().slice(0, limit);
+  hits(): readonly Hit[] {
+    return this.#scored();
   }
 }

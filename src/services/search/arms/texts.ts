@@ -48,13 +48,20 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
   }
   for (const list of byKind.values()) list.sort(byScoreThenId);
   const coverOf = (id: string) => Math.max(words.covers.get(id) ?? 0, closeness(id));
+  const coverDensity = rows
+    .filter(({ kind }) => kindOf(kind) !== "episode")
+    .map(({ id, coverDensity }) => ({ id, score: coverDensity }))
+    .sort(byScoreThenId);
+  const kindsOf = (id: string): RowKind => kinds.get(id) ?? "observation";
+  const [merged = [], density = [], ...lists] = await search.ages.first(
+    tx,
+    [merge(byKind, coverOf), coverDensity, ...byKind.values()].map((hits) => ({ kindOf: kindsOf, hits })),
+    rows.length,
+  );
   return {
-    byKind,
-    merged: merge(byKind, coverOf),
-    coverDensity: rows
-      .filter(({ kind }) => kindOf(kind) !== "episode")
-      .map(({ id, coverDensity }) => ({ id, score: coverDensity }))
-      .sort(byScoreThenId),
+    byKind: new Map([...byKind.keys()].map((kind, at) => [kind, lists[at] ?? []])),
+    merged,
+    coverDensity: density,
     coverage: words.kinds.size > 0 ? words.coverage : Math.min((spelt?.coverage ?? 0) * likeness, 1),
     kinds,
   };

@@ -7,6 +7,7 @@ import { present } from "../../../kernel/errors.ts";
 import type { Tx } from "../../../store/port.ts";
 import { type Filters, kindOf, type RowKind } from "../../../store/queries/search-filters.ts";
 import { nearestRows } from "../../../store/queries/search-vectors.ts";
+import type { Ages } from "../ages.ts";
 
 /** Share of the time a call has left that the question's vector may take; loading the model is part of it. */
 const EMBED_SHARE = 0.4;
@@ -54,6 +55,7 @@ export async function searchVectors(
     readonly depth: number;
     readonly filters: Filters;
     readonly withEpisodes: boolean;
+    readonly ages: Ages;
   },
 ): Promise<VectorHits> {
   const best = new Map<string, Hit>();
@@ -65,5 +67,10 @@ export async function searchVectors(
     kinds.set(id, kindOf(kind));
     if (chunk !== null) chunks.set(id, chunk);
   }
-  return { kinds, hits: [...best.values()].sort(byScoreThenId).slice(0, q.depth), chunks };
+  const [hits = []] = await q.ages.first(
+    tx,
+    [{ kindOf: (id) => kinds.get(id) ?? "observation", hits: [...best.values()].sort(byScoreThenId) }],
+    q.depth,
+  );
+  return { kinds, hits, chunks };
 }

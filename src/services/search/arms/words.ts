@@ -13,6 +13,7 @@ import {
   TOTALS,
   wordStatistics,
 } from "../../../store/queries/search-words.ts";
+import type { Ages } from "../ages.ts";
 import type { Analysis } from "../analyse.ts";
 import { type KindStatistics, Ranking } from "./ranking.ts";
 
@@ -24,6 +25,7 @@ export interface WordSearch {
   readonly depth: number;
   /** The first so many rows of each kind are exactly those that scoring every row would give. */
   readonly exactRank: number;
+  readonly ages: Ages;
 }
 
 export interface WordHits {
@@ -93,8 +95,13 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
   const covers = new Map<string, number>();
   const found: Partial<Record<RowKind, readonly string[]>> = {};
   const lists = new Map<RowKind, readonly Hit[]>();
+  const firsts = await search.ages.first(
+    tx,
+    rankings.map((ranking) => ({ kindOf: () => ranking.kind, hits: ranking.hits() })),
+    search.depth,
+  );
   for (const [at, ranking] of rankings.entries()) {
-    const list = ranking.hits(search.depth);
+    const list = firsts[at] ?? [];
     const fullMatch = fullMatchOf(ranking.idfs, statistics[at]?.rows ?? 0);
     lists.set(ranking.kind, list);
     found[ranking.kind] = list.map(({ id }) => id);
@@ -103,11 +110,11 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
       if (fullMatch > 0) covers.set(id, score / fullMatch);
     }
   }
-  const bm25 = [...lists]
+  const merged = [...lists]
     .filter(([kind]) => kind !== "episode")
     .flatMap(([kind, list]) => list.map(({ id, score }) => ({ id, score: score * kindVoice(kind) })))
-    .sort(byScoreThenId)
-    .slice(0, search.depth);
+    .sort(byScoreThenId);
+  const [bm25 = []] = await search.ages.first(tx, [{ kindOf: (id) => kinds.get(id) ?? "observation", hits: merged }], search.depth);
   const unknown = analysis.words.flatMap(([written = ""], at) =>
     rankings.some(({ idfs }) => (idfs[at] ?? []).length > 0) ? [] : [written],
   );
