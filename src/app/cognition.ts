@@ -1,19 +1,21 @@
-/** The services that weigh what is remembered: conflicts, verdicts and how far predictions can be believed, wired. */
+/** The services that weigh what is remembered: conflicts, verdicts, how far predictions can be believed, and what a text says; wired. */
 import type { Embedder } from "../inference/port.ts";
 import { createCalibration } from "../services/calibration.ts";
 import { createContradictions } from "../services/conflicts/contradictions.ts";
 import { createJudgments } from "../services/conflicts/judgments.ts";
+import { createIngest, type IngestParts } from "../services/ingest/ingest.ts";
 import type { Judge } from "../services/judge/judge.ts";
 import type { Database } from "../store/port.ts";
 
-export interface CognitionParts {
+export interface CognitionParts extends Pick<IngestParts, "observations" | "notes" | "ladder" | "nonce"> {
   readonly db: Database;
   readonly embedder: Pick<Embedder, "label">;
   readonly judge: Judge;
 }
 
-export const composeCognition = ({ db, embedder, judge }: CognitionParts) => ({
+export const composeCognition = ({ db, embedder, judge, ...rest }: CognitionParts) => ({
   calibration: createCalibration({ db }),
   contradictions: createContradictions({ db, embedder }),
   judgments: createJudgments({ db, embedder, judge }),
+  ingest: createIngest({ db, judge, now: () => new Date(), ...rest }),
 });

@@ -28,6 +28,7 @@ import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
 import { composeCognition } from "./cognition.ts";
 import { composeGraph } from "./graph.ts";
+import { ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
 import { composeRecords } from "./records.ts";
@@ -106,7 +107,15 @@ function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: O
     judge: models.judge,
   });
   const services: Services = {
-    ...composeCognition({ db, embedder, judge: models.judge }),
+    ...composeCognition({
+      db,
+      embedder,
+      judge: models.judge,
+      observations: graph.observations,
+      notes: graph.notes,
+      ladder: ladderFor(config),
+      nonce,
+    }),
     telemetry,
     entities: graph.entities,
     observations: graph.observations,

@@ -5,6 +5,7 @@ import { childEnvironment, environment, vendorKey } from "../config/environment.
 import type { Config } from "../config/load.ts";
 import type { JudgeFacts } from "../doctor/check.ts";
 import type { Entailment } from "../inference/port.ts";
+import type { Sampling } from "../kernel/context.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { type CliProgram, findProgram } from "../llm/cli.ts";
 import { type LadderSettings, ladderOf } from "../llm/ladder.ts";
@@ -18,6 +19,12 @@ const MODEL = { claude: "claude-haiku-4-5", gemini: "gemini-2.0-flash" };
 /** A service that was set by its address alone serves whatever it has loaded. */
 const CUSTOM: Provider = { id: "custom", baseUrl: "", model: "default", keys: ["OPENAI_API_KEY"] };
 
+/** Unguessable text for the markers of a prompt. */
+export const nonce = () => randomBytes(NONCE_BYTES).toString("hex");
+
+/** Who may be asked. Looked at anew each time: a program that was installed meanwhile is found. */
+export const ladderFor = (config: Config) => (sampling: Sampling | undefined) => ladderOf(ladderSettings(config), sampling);
+
 export function judgeOf(config: Config, entailment: Entailment, log: Logger): Judge {
   const { settings } = config;
   const name = settings.LLM_PROVIDER.value?.toLowerCase();
@@ -29,12 +36,11 @@ export function judgeOf(config: Config, entailment: Entailment, log: Logger): Ju
   return createJudge({
     choice: settings.JUDGE.value,
     entailment,
-    // Asked anew each time: a program that was installed meanwhile is found.
-    ladder: (sampling) => ladderOf(ladderSettings(config), sampling),
+    ladder: ladderFor(config),
     timeoutMs: settings.JUEZ_TIMEOUT_SECS.value * 1_000,
     maxPairs: settings.JUEZ_MAX_PAIRS.value,
     escalate: settings.NLI_ESCALATE.value,
-    nonce: () => randomBytes(NONCE_BYTES).toString("hex"),
+    nonce,
   });
 }
 

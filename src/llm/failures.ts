@@ -10,7 +10,7 @@ const isTimeout = (reason: unknown): boolean => reason instanceof DOMException &
 export function chatFailure(what: string, error: unknown, signal: AbortSignal): MemoryError {
   if (signal.aborted) {
     if (!isTimeout(signal.reason)) return cancelled();
-    return timedOut(`${what} did not answer in time. Nothing was judged.`, { cause: error });
+    return timedOut(`${what} did not answer in time.`, { cause: error });
   }
   if (error instanceof MemoryError) return error;
   // The cause goes to the log; its text may hold an address with a password.

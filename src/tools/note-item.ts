@@ -13,3 +13,6 @@ export const noteItem = z.unknown().meta({
     trust: { type: "string", enum: ["quarantined"] },
   },
 });
+
+/** The same item where its schema stands beside the one above in every listing: the description of the list says so. */
+export const sameNoteItem = z.unknown().meta({ type: "object" });

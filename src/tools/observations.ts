@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { PossibleConflict } from "../domain/duplicate-gate.ts";
 import { invalid } from "../kernel/errors.ts";
 import { MAX_BATCH, observationSources, observationTypes } from "../services/observations/kinds.ts";
-import type { AddResult, BatchResult, Listing } from "../services/observations/observations.ts";
-import type { Overload } from "../services/observations/overload.ts";
+import type { AddResult, Listing } from "../services/observations/observations.ts";
 import { readNotes } from "../services/observations/read-notes.ts";
+import { batchAnswer, overloadWarning, rounded, shownConflict } from "./batch-answer.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, CONTENT_CHARS, choice, entityName, filledText, flag, instant, int, listOf, offset, text, uuid } from "./fields.ts";
 import { fitRows, tokensLeft } from "./fit.ts";
@@ -16,15 +15,8 @@ const TIMELINE_ROWS = 100;
 /** Who took part, what was touched: most entries of an episode and their length in code points. */
 const MOST_NAMES = 100;
 const NAME_CHARS = 500;
-/** What each of the two lists of a batch's answer may take; a hundred ids need 3,000 tokens besides. */
-const BATCH_LIST_TOKENS = 2_500;
-/** Warnings of a batch that goes over the limit of many entities. */
-const SHOWN_WARNINGS = 5;
 /** Characters of older versions that a timeline shows beside one text. */
 const HISTORY_CHARS = 8_000;
-
-/** Similarities are single precision in the database: four digits are what they say. */
-const round = (value: number) => Math.round(value * 10_000) / 10_000;
 
 const name = entityName("entity the memory is about; created when missing");
 const content = filledText(CONTENT_CHARS, "the memory in full sentences, or what happened");
@@ -109,7 +101,7 @@ export default defineTool({
       run: async (ctx, a, { observations }) => {
         const read = readNotes(a.observations, a.entity_name);
         const stored = await observations.addMany(ctx, read.notes);
-        return await batch(stored, read, a.observations.length);
+        return { action: "batch_add", ...(await batchAnswer(stored, read, a.observations.length)) };
       },
     }),
     episode_add: action({
@@ -202,18 +194,6 @@ const named = ({ entityName: shown, requestedName }: { entityName: string; reque
   ...(requestedName === undefined ? {} : { requested_name: requestedName }),
 });
 
-const shownConflict = ({ id, contentPreview, similarity, kind }: PossibleConflict) => ({
-  id,
-  content_preview: contentPreview,
-  similarity: round(similarity),
-  kind,
-});
-
-/** Says what was retired, and that it is still there. */
-const overloadWarning = (entity: string, { live, atLeast, retired }: Overload) =>
-  `Entity '${entity}' has ${atLeast ? "more than " : ""}${live} observations; ${retired} faded ${retired === 1 ? "one was" : "ones were"} retired: ` +
-  "hidden, not deleted. Condense it with cuba_zafra action=summarize.";
-
 /** Newest versions first to fit; the stored order is oldest first. */
 function history(versions: readonly unknown[] | null) {
   if (versions === null || versions.length === 0) return {};
@@ -254,7 +234,7 @@ function added(result: AddResult, observationType: string): Answer {
         deduplicated: true,
         ...named(result),
         existing_id: result.existingId,
-        similarity: round(result.similarity),
+        similarity: rounded(result.similarity),
         existing_content: result.contentPreview,
         embedding: result.ready ? "ready" : "pending",
         message: "The entity has this text already, so nothing was stored. Pass force: true to store it all the same.",
@@ -272,36 +252,6 @@ function added(result: AddResult, observationType: string): Answer {
         write_to_searchable_ms: ms,
       };
   }
-}
-
-async function batch(stored: BatchResult, read: ReturnType<typeof readNotes>, items: number): Promise<Answer> {
-  const rejected = [...read.rejected, ...stored.rejected].sort((a, b) => a.index - b.index);
-  const retired = stored.overloads.reduce((sum, overload) => sum + overload.retired, 0);
-  const conflicts = stored.possibleConflicts.map((conflict) => ({ index: conflict.index, ...shownConflict(conflict) }));
-  const refused = await fitRows({ rows: rejected, total: rejected.length, offset: 0, budget: BATCH_LIST_TOKENS });
-  const flagged = await fitRows({ rows: conflicts, total: conflicts.length, offset: 0, budget: BATCH_LIST_TOKENS });
-  return {
-    action: "batch_add",
-    added: stored.added,
-    deduplicated: stored.deduplicated,
-    reinforced: stored.reinforced,
-    total_processed: stored.added + stored.deduplicated + stored.reinforced,
-    chunks: stored.chunks,
-    skipped: read.skipped.length,
-    ...(read.skipped.length === 0 ? {} : { skipped_indexes: read.skipped }),
-    rejected: refused.rows,
-    ...(refused.truncated ? { rejected_total: refused.total } : {}),
-    ids: Array.from({ length: items }, (_, index) => stored.ids.get(index) ?? null),
-    embedding: { ready: stored.ready, pending: stored.added + stored.deduplicated + stored.reinforced - stored.ready },
-    possible_conflicts: flagged.rows,
-    ...(flagged.truncated ? { possible_conflicts_total: flagged.total } : {}),
-    superseded: retired,
-    ...(stored.overloads.length === 0
-      ? {}
-      : {
-          overload_warnings: stored.overloads.slice(0, SHOWN_WARNINGS).map((overload) => overloadWarning(overload.entityName, overload)),
-        }),
-  };
 }
 
 /** A list of one entity, as much as fits. */

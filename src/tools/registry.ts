@@ -10,6 +10,7 @@ import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
+import ingest from "./ingest.ts";
 import judge from "./judge.ts";
 import observations from "./observations.ts";
 import pastErrors from "./past-errors.ts";
@@ -28,6 +29,7 @@ export const tools: readonly Tool[] = [
   entities,
   observations,
   relations,
+  ingest,
   search,
   reportError,
   resolveError,

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { relationTypes } from "../domain/graph/edges.ts";
 import { DEFAULT_DEPTH, MAX_DEPTH } from "../domain/graph/walk.ts";
 import { invalid } from "../kernel/errors.ts";
-import { type PredictResult, relationTypes } from "../services/relations/relations.ts";
+import type { PredictResult } from "../services/relations/relations.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { choice, clamped, entityName, flag, offset } from "./fields.ts";
 import { fitRows, tokensLeft } from "./fit.ts";

@@ -10,6 +10,7 @@ import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
 import type { Errors } from "../services/errors.ts";
+import type { Ingest } from "../services/ingest/ingest.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { Procedures } from "../services/procedures.ts";
 import type { Projects } from "../services/projects.ts";
@@ -28,6 +29,7 @@ export interface Services {
   readonly observations: Observations;
   readonly episodes: Episodes;
   readonly relations: Relations;
+  readonly ingest: Ingest;
   readonly search: Search;
   readonly errors: Errors;
   readonly audit: Audit;

@@ -43,7 +43,15 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
       auditKey: () => undefined,
       ...given,
     }),
-    ...composeCognition({ db, embedder: given.embedder ?? embedder, judge: given.judge ?? judgeWith() }),
+    ...composeCognition({
+      db,
+      embedder: given.embedder ?? embedder,
+      judge: given.judge ?? judgeWith(),
+      observations: graph.observations,
+      notes: graph.notes,
+      ladder: given.ladder ?? (() => ({ chats: [], problem: undefined })),
+      nonce: () => "nonce",
+    }),
     catalogue: () => tools,
   } as unknown as Services;
 

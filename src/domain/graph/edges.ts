@@ -1,5 +1,8 @@
 /** Relations as the graph rules see them. */
 
+export const relationTypes = ["uses", "causes", "implements", "depends_on", "related_to"] as const;
+export type RelationType = (typeof relationTypes)[number];
+
 export const provenances = ["extracted", "inferred", "predicted"] as const;
 export type Provenance = (typeof provenances)[number];
 

@@ -21,7 +21,7 @@ import type { Overload, Overloads } from "./overload.ts";
 import type { NoteStore, RefusedNote, StoredNote } from "./store.ts";
 
 /** What the entity of a note is called, and how it was asked for. */
-interface Named {
+export interface Named {
   readonly entityName: string;
   readonly requestedName: string | undefined;
 }
@@ -65,6 +65,8 @@ export interface BatchResult {
   readonly chunks: number;
   /** Row of each note by its place; null where none was inserted. */
   readonly ids: ReadonlyMap<number, string | null>;
+  /** The entity of each note by its place, where it could be told. */
+  readonly entities: ReadonlyMap<number, Named>;
   readonly rejected: readonly { readonly index: number; readonly reason: string }[];
   readonly ready: number;
   readonly possibleConflicts: readonly (PossibleConflict & { readonly index: number })[];
@@ -85,8 +87,16 @@ export interface Listing<Row> extends Named {
 
 export interface Observations {
   add(ctx: CallContext, note: Note): Promise<AddResult>;
-  /** One transaction: what fits goes in, what does not is reported. @param notes checked, at most {@link MAX_BATCH}. */
-  addMany(ctx: CallContext, notes: readonly PlacedNote[]): Promise<BatchResult>;
+  /**
+   * One transaction: what fits goes in, what does not is reported.
+   * @param notes checked, a few hundred at most.
+   * @param alongside what must become true together with them; told the outcomes in the order of the notes. Runs again where the transaction does.
+   */
+  addMany(
+    ctx: CallContext,
+    notes: readonly PlacedNote[],
+    alongside?: (tx: Tx, stored: readonly (StoredNote | RefusedNote)[]) => Promise<void>,
+  ): Promise<BatchResult>;
   /** @throws MemoryError `not_found`, also for a row of another project. */
   remove(ctx: CallContext, id: string): Promise<void>;
   list(ctx: CallContext, entityName: string, page: Page): Promise<Listing<ListedObservation>>;
@@ -128,12 +138,13 @@ export function createObservations({ db, notes, overloads, queue, clock }: Obser
     );
   };
 
-  const write = (ctx: CallContext, wanted: readonly Note[]) =>
+  const write = (ctx: CallContext, wanted: readonly Note[], alongside?: Parameters<Observations["addMany"]>[2]) =>
     inTurn(ctx, wanted, () =>
       db.write(
         ctx,
         async (tx) => {
           const stored = await notes.store(tx, ctx, wanted);
+          await alongside?.(tx, stored);
           return { stored, over: await overloads.check(tx, ctx, touched(stored)) };
         },
         { byKey: true },
@@ -169,8 +180,8 @@ export function createObservations({ db, notes, overloads, queue, clock }: Obser
       return rest.kind === "added" ? { ...named, ...rest, density, overload: over[0] } : { ...named, ...rest };
     },
 
-    async addMany(ctx, placed) {
-      const { stored, over } = await write(ctx, placed);
+    async addMany(ctx, placed, alongside) {
+      const { stored, over } = await write(ctx, placed, alongside);
       settle(ctx, stored, over);
       const place = (at: number) => placed[at]?.index ?? at;
       const added = stored.flatMap((note, at): (Added & { index: number })[] =>
@@ -183,6 +194,11 @@ export function createObservations({ db, notes, overloads, queue, clock }: Obser
         reinforced: stored.filter((note) => note.kind === "reinforced").length,
         chunks: added.reduce((sum, note) => sum + note.chunks, 0),
         ids: new Map(stored.map((note, at) => [place(at), note.kind === "added" ? note.id : null])),
+        entities: new Map(
+          stored.flatMap((note, at): [number, Named][] =>
+            note.kind === "refused" ? [] : [[place(at), { entityName: note.entity.name, requestedName: note.entity.requestedName }]],
+          ),
+        ),
         rejected: stored.flatMap((note, at) => (note.kind === "refused" ? [{ index: place(at), reason: reasonOf(note.error) }] : [])),
         ready: stored.filter((note) => (note.kind === "duplicate" || note.kind === "reinforced") && note.ready).length,
         possibleConflicts: added.flatMap(({ possibleConflict, index }) =>

@@ -75,9 +75,14 @@ export interface NoteStore {
   ): Promise<boolean>;
   /**
    * Retires a trusted observation for a trusted one of the same entity that says what holds now; its fact ends with that one's as successor.
+   * With `content` only while it still says that: a verdict is about a text.
    * @returns false where the two are not such a pair: nothing was written.
    */
-  supersede(tx: Tx, ctx: CallContext, pair: { readonly id: string; readonly successor: string }): Promise<boolean>;
+  supersede(
+    tx: Tx,
+    ctx: CallContext,
+    pair: { readonly id: string; readonly content?: string; readonly successor: string },
+  ): Promise<boolean>;
 }
 
 export interface NoteStoreParts {
@@ -136,8 +141,8 @@ export function createNoteStore({ facts, chunks, quarantineInference, concurrent
       return true;
     },
 
-    async supersede(tx, { scope }, { id, successor }) {
-      if ((await tx.run(supersedeObservation({ id, successor, scope }))) === 0) return false;
+    async supersede(tx, { scope }, { id, content, successor }) {
+      if ((await tx.run(supersedeObservation({ id, content, successor, scope }))) === 0) return false;
       await facts.close(tx, [id], "superseded", successor);
       return true;
     },

@@ -1,5 +1,5 @@
 /** Relations: assert and withdraw them, walk them, reason over them, guess missing ones (`tools-graph.md` §4.3). */
-import { type Direction, initialStrength, type Provenance } from "../../domain/graph/edges.ts";
+import { type Direction, initialStrength, type Provenance, type RelationType } from "../../domain/graph/edges.ts";
 import { predictedStrength, predictLinks, spreadActivation } from "../../domain/graph/links.ts";
 import { bestPaths, inferConnections, pathText, reachableFrom } from "../../domain/graph/walk.ts";
 import { cleanName } from "../../domain/names.ts";
@@ -9,9 +9,6 @@ import type { Database, Tx, TxLimits } from "../../store/port.ts";
 import { deleteEdges, insertPredictions, strengthenWalked, suggestableEntities, upsertEdge } from "../../store/queries/relations.ts";
 import { findEntity, type ResolvedEntity, resolveEntity } from "../entities/resolve.ts";
 import { loadNeighbourhood, type Neighbourhood, nodeId, nodeKey, nodeName, withoutIds } from "./graph.ts";
-
-export const relationTypes = ["uses", "causes", "implements", "depends_on", "related_to"] as const;
-export type RelationType = (typeof relationTypes)[number];
 
 /** Nodes that a walk shows. */
 const SHOWN_NODES = 50;

@@ -190,10 +190,11 @@ export const rewriteObservation = (q: { id: string; content: string; tags: reado
   set content = ${q.content}::text, tags = ${textArray(q.tags)}, lexical = ${q.lexical}::text, extracted_at = null, extraction_attempts = 0
   where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
 
-/** Retires a trusted live row in favour of another trusted one of its entity. */
-export const supersedeObservation = (q: { id: string; successor: string; scope: Scope }) => sql`
+/** Retires a trusted live row in favour of another trusted one of its entity; with `content` only while it says that. */
+export const supersedeObservation = (q: { id: string; content: string | undefined; successor: string; scope: Scope }) => sql`
   update brain_observations as o set observation_type = 'superseded', superseded_by = ${q.successor}::uuid
   where o.id = ${q.id}::uuid and o.observation_type <> 'superseded' and o.trust = 'trusted' and ${inScope("o", q.scope)}
+    and (${q.content ?? null}::text is null or o.content = ${q.content ?? null}::text)
     and exists (
       select from brain_observations as n
       where n.id = ${q.successor}::uuid and n.id <> o.id and n.entity_id = o.entity_id and n.trust = 'trusted' and n.observation_type <> 'superseded'

@@ -134,7 +134,7 @@ describe("a claim", () => {
   });
 
   test("is not sent anywhere when no time is left, and a slow judge is slow, not broken", async () => {
-    const slow = chat("mcp_sampling", timedOut("The client's model did not answer in time. Nothing was judged."));
+    const slow = chat("mcp_sampling", timedOut("The client's model did not answer in time."));
     const later = chat("openai_compat", '{"verdict":"supports","confidence":1}');
     const [judged] = await judgeOf({ ladder: ladder(slow, later) }).judgeClaim({ ...ctx, deadline: deadlineIn(500) }, "so", ["text"]);
     expect(judged).toMatchObject({
@@ -144,7 +144,7 @@ describe("a claim", () => {
     const [told] = await judgeOf({ ladder: ladder(slow, later) }).judgeClaim(ctx, "so", ["text"]);
     expect(told).toMatchObject({
       verdict: "supports",
-      tried: [{ backend: "mcp_sampling", error: "The client's model did not answer in time. Nothing was judged." }],
+      tried: [{ backend: "mcp_sampling", error: "The client's model did not answer in time." }],
     });
   });
 

@@ -1,0 +1,122 @@
+/** A raw text as memories: its paragraphs, and what kind of memory each one is (`tools-graph.md` §4.4, parse). No model, same text, same answer. */
+import { charCount } from "../kernel/text.ts";
+import { splitText } from "./chunks.ts";
+import { hasDenseScript } from "./words.ts";
+
+/** What a paragraph turns out to be; a subset of the observation types. */
+export type ParagraphKind = "decision" | "lesson" | "error" | "solution" | "preference" | "fact";
+
+/** A paragraph of up to so many characters says nothing by itself. A sign of a script without spaces counts as two: it says as much. */
+const SHORT_CHARS = 10;
+/** Lines from which on a paragraph can be the output of a program; shorter ones are taken as they are. */
+const MACHINE_LINES = 3;
+
+const BLANK_LINE = /\r?\n[ \t]*(?:\r?\n[ \t]*)+/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const PLAIN_WORD = /^[\p{P}]*\p{L}[\p{L}\p{M}'’-]*[\p{P}]*$/u;
+
+/** True for lines of a program: no script without spaces, several lines, and fewer than half of their tokens are plain words. */
+function looksMachineMade(paragraph: string): boolean {
+  if (paragraph.split("\n").length < MACHINE_LINES || hasDenseScript(paragraph)) return false;
+  const tokens = paragraph.split(/\s+/u).filter((token) => token !== "");
+  return tokens.filter((token) => PLAIN_WORD.test(token)).length * 2 < tokens.length;
+}
+
+/** The text cut at blank lines; a fenced block stays whole, however many blank lines it holds. */
+function cutAtBlankLines(text: string): { readonly text: string; readonly isFenced: boolean }[] {
+  const parts: { text: string; isFenced: boolean }[] = [];
+  const prose: string[] = [];
+  const flush = () => {
+    for (const part of prose.join("\n").split(BLANK_LINE)) parts.push({ text: part.trim(), isFenced: false });
+    prose.length = 0;
+  };
+  const lines = text.split(/\r?\n/);
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? "";
+    const mark = FENCE.exec(line)?.[1];
+    const end =
+      mark === undefined ? -1 : lines.findIndex((each, i) => i > at && each.trim().startsWith(mark) && /^[`~]+$/.test(each.trim()));
+    if (end === -1) {
+      prose.push(line);
+      continue;
+    }
+    flush();
+    parts.push({ text: lines.slice(at, end + 1).join("\n"), isFenced: true });
+    at = end;
+  }
+  flush();
+  return parts;
+}
+
+export interface Paragraphs {
+  readonly kept: readonly string[];
+  /** Paragraphs too short to say anything by themselves. */
+  readonly short: number;
+}
+
+const weight = (text: string) =>
+  charCount(text) + (hasDenseScript(text) ? Array.from(text).filter((char) => hasDenseScript(char)).length : 0);
+
+/**
+ * The paragraphs worth keeping, in order. One over `mostChars` is cut between sentences, nothing repeated; neighbours that a program wrote (the entries
+ * of a lock file) are kept together up to that length: they say nothing one by one.
+ */
+export function paragraphsOf(text: string, mostChars: number): Paragraphs {
+  const kept: { text: string; isMachineMade: boolean }[] = [];
+  let short = 0;
+  for (const part of cutAtBlankLines(text)) {
+    if (part.text === "") continue;
+    if (weight(part.text) <= SHORT_CHARS) {
+      short++;
+      continue;
+    }
+    const isMachineMade = !part.isFenced && looksMachineMade(part.text);
+    const before = kept.at(-1);
+    if (isMachineMade && before?.isMachineMade === true && charCount(before.text) + charCount(part.text) + 2 <= mostChars)
+      before.text += `\n\n${part.text}`;
+    else kept.push({ text: part.text, isMachineMade });
+  }
+  return { kept: kept.flatMap((part) => splitText(part.text, { sizeChars: mostChars, overlapChars: 0 })), short };
+}
+
+/** Whole words: `debug`, `prefix` and `terror` are no bug, fix and error. */
+const anyOf = (words: string) => new RegExp(`(?<![\\p{L}\\p{M}\\p{N}_])(?:${words})(?![\\p{L}\\p{M}\\p{N}_])`, "u");
+
+/** English and Spanish by whole words, Chinese by signs; the first that fits wins. */
+const RULES: readonly { readonly kind: ParagraphKind; readonly words: RegExp; readonly signs: RegExp }[] = [
+  {
+    kind: "decision",
+    words: anyOf("decided|decisions?|chose|chosen|decidimos|decidí|decidió|decidido|decisión|decisiones|elegimos|eligió|elegido"),
+    signs: /决定|決定|决策|選擇了|选择了|选定/u,
+  },
+  {
+    kind: "lesson",
+    words: anyOf("learned|learnt|lessons?|takeaways?|aprendimos|aprendí|aprendió|aprendido|lección|lecciones|moraleja"),
+    signs: /教训|教訓|学到|學到|吸取/u,
+  },
+  {
+    kind: "error",
+    words: anyOf("errors?|bugs?|failed|errores|falló|fallaron|fallos?"),
+    signs: /错误|錯誤|报错|故障|失败|失敗|缺陷/u,
+  },
+  {
+    kind: "solution",
+    words: anyOf(
+      "fix|fixes|fixed|solutions?|resolved|solución|soluciones|solucionado|solucionó|resuelto|arreglo|arreglado|arregló|corregido",
+    ),
+    signs: /修复|修復|解决|解決/u,
+  },
+  {
+    kind: "preference",
+    words: anyOf(
+      "prefers?|preferred|preferences?|always use|prefiero|prefiere|preferimos|preferencias?|preferido|usar siempre|siempre usar|siempre usamos|siempre usa",
+    ),
+    signs: /偏好|首选|首選|总是使用|总是用|始终使用|一律使用/u,
+  },
+];
+
+/** `We decided X.` → decision; `Fixed the failing bug` → error, by order; `debug prefix` → fact. */
+export function kindOfParagraph(paragraph: string): ParagraphKind {
+  const lower = paragraph.normalize("NFC").toLowerCase();
+  return RULES.find(({ words, signs }) => words.test(lower) || signs.test(lower))?.kind ?? "fact";
+}
