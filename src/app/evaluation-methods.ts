@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Embedder } from "../inference/port.ts";
-import type { CallContext } from "../kernel/context.ts";
+import type { CallContext, CallScope, Scope } from "../kernel/context.ts";
 import { noDeadline } from "../kernel/deadline.ts";
 import { invalid, notFound, unavailable } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
@@ -14,7 +14,9 @@ import { loadCorpus } from "../services/evaluation/corpus.ts";
 import { builtInQuestions, type Dataset, readDataset } from "../services/evaluation/dataset.ts";
 import { createEvaluation, DEFAULT_SETTINGS } from "../services/evaluation/evaluation.ts";
 import { reportJson, reportText } from "../services/evaluation/report.ts";
+import { projectNamed } from "../services/identity/project-names.ts";
 import type { Database } from "../store/port.ts";
+import { upsertProject } from "../store/queries/projects.ts";
 import { faroAsAsked } from "../tools/search.ts";
 import type { Services } from "../tools/services.ts";
 
@@ -51,13 +53,26 @@ const settingsSchema = z
 
 type Call = Parameters<OwnerMethod>[1];
 
-/** Whoever measures sees every row, as a client without a project does. */
-const contextOf = ({ signal, progress, log }: Call): CallContext => ({
+/** Project rows are looked up across projects. */
+const everywhere = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
+
+/** Whoever measures sees the rows of the project that was named; without a name every row, as a client without a project does. */
+async function scopeOf(db: Database, project: unknown, signal: AbortSignal, missing: "make" | "refuse"): Promise<Scope> {
+  if (typeof project !== "string") return { kind: "none" };
+  const found =
+    missing === "make"
+      ? await db.write(everywhere(signal), (tx) => tx.first(upsertProject({ name: project })))
+      : await db.read(everywhere(signal), (tx) => projectNamed(tx, project, "project"));
+  if (found === undefined) throw new Error("an upsert returned no row");
+  return { kind: "project", id: found.id };
+}
+
+const contextOf = ({ signal, progress, log }: Call, scope: Scope): CallContext => ({
   id: newId().slice(0, 8),
   client: "eval",
   bound: false,
   principal: { kind: "owner" },
-  scope: { kind: "none" },
+  scope,
   session: undefined,
   deadline: noDeadline,
   signal,
@@ -94,17 +109,19 @@ export function evaluationMethods({ db, services, chunks, queue, embedder, fusio
   return [
     [
       "owner/evaluate",
-      async ({ dataset, settings }, call) => {
+      async ({ dataset, project, settings }, call) => {
         const given = settingsSchema.parse(settings ?? {});
         const questions = await datasetOf(dataset);
-        const report = await evaluation().run(contextOf(call), questions, { ...DEFAULT_SETTINGS, ...given });
+        const ctx = contextOf(call, await scopeOf(db, project, call.signal, "refuse"));
+        const report = await evaluation().run(ctx, questions, { ...DEFAULT_SETTINGS, ...given });
         return { report: reportJson(report), text: reportText(report) };
       },
     ],
     [
       "owner/coverage",
-      async ({ dataset }, call) => {
-        const { samples, goldEntities, present, coveragePercent } = await evaluation().coverage(contextOf(call), await datasetOf(dataset));
+      async ({ dataset, project }, call) => {
+        const ctx = contextOf(call, await scopeOf(db, project, call.signal, "refuse"));
+        const { samples, goldEntities, present, coveragePercent } = await evaluation().coverage(ctx, await datasetOf(dataset));
         return {
           dataset,
           samples,
@@ -115,6 +132,13 @@ export function evaluationMethods({ db, services, chunks, queue, embedder, fusio
         };
       },
     ],
-    ["owner/load", async ({ corpus }, call) => loadCorpus({ db, chunks, queue }, contextOf(call), await textOf(corpus), VECTORS_LIMIT_MS)],
+    [
+      "owner/load",
+      async ({ corpus, project }, call) => {
+        const text = await textOf(corpus);
+        const ctx = contextOf(call, await scopeOf(db, project, call.signal, "make"));
+        return loadCorpus({ db, chunks, queue }, ctx, text, VECTORS_LIMIT_MS);
+      },
+    ],
   ];
 }

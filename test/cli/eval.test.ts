@@ -43,8 +43,9 @@ describe("eval", () => {
     expect(alone.sent).toEqual([{ method: "owner/load", params: { corpus: resolve("c.jsonl") } }]);
     expect(alone.err()).toContain("Loaded 7 memories about 2 entities");
     const both = fakeHost({ answer });
-    await runCli(["eval", "--load", "c.jsonl", "--dataset", "q.jsonl"], both);
+    await runCli(["eval", "--load", "c.jsonl", "--dataset", "q.jsonl", "--project", "harbor"], both);
     expect(both.sent.map(({ method }) => method)).toEqual(["owner/load", "owner/evaluate"]);
+    for (const { params } of both.sent) expect(params).toMatchObject({ project: "harbor" });
   });
 
   test("--compare needs no database: two reports, pair by pair", async () => {

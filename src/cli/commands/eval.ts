@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { notFound, unavailable, usage } from "../../kernel/errors.ts";
-import { decimal, integer, oneOf, path } from "../../kernel/kinds.ts";
+import { decimal, integer, oneOf, path, text } from "../../kernel/kinds.ts";
 import { flag, maybePositional, option, optionOr } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -15,6 +15,7 @@ export default command({
     before: maybePositional(path, "with --compare: the earlier report"),
     after: maybePositional(path, "with --compare: the later report"),
     dataset: option(path, "questions, one JSON object a line; three built-in ones when left out", { hint: "FILE", short: "d" }),
+    project: option(text, "project to measure in, and to load into; every row when left out", { hint: "NAME", short: "p" }),
     k: optionOr(integer(1, 50), 10, "rows looked at", { hint: "N" }),
     format: optionOr(oneOf(["verbose", "compact"]), "verbose", "form of the answers", { hint: "verbose|compact" }),
     maxTokens: option(integer(1), "token budget of an answer; without it the score measures ranking alone", { hint: "N" }),
@@ -30,11 +31,11 @@ export default command({
     lexicalOnly: flag("a run on words alone is meant; else a limited answer ends the run"),
     compare: flag("compare two reports of --json, pair by pair"),
     coverage: option(path, "how many of the entities that a dataset names exist", { hint: "FILE" }),
-    load: option(path, "fill an empty database with a corpus, keeping its ids, before anything is measured", { hint: "FILE" }),
+    load: option(path, "fill an empty database or project with a corpus, keeping its ids, before anything is measured", { hint: "FILE" }),
     json: flag("print the report as JSON"),
   },
   details: [
-    "A question is {query, relevant_ids, …}, a memory of a corpus {id, entity, content, …}; --load takes a database that holds nothing yet.\n" +
+    "A question is {query, relevant_ids, …}, a memory of a corpus {id, entity, content, …}; --load takes a project, or a database, that holds nothing yet.\n" +
       "Measuring changes nothing: no access is counted.",
   ],
   run: async (args, context) => {
@@ -43,10 +44,10 @@ export default command({
     const { out } = context;
     if (args.coverage !== undefined) {
       const road = await context.gateway();
-      out.json(await road.ask("owner/coverage", { dataset: resolve(args.coverage) }));
+      out.json(await road.ask("owner/coverage", { dataset: resolve(args.coverage), ...inProject(args.project) }));
       return 0;
     }
-    if (args.load !== undefined) await load(args.load, context);
+    if (args.load !== undefined) await load(args.load, args.project, context);
     // Loading alone is a whole job: questions are asked when some are named.
     if (args.load !== undefined && args.dataset === undefined) return 0;
     return await measure(args, context);
@@ -56,15 +57,20 @@ export default command({
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {};
 
-async function load(file: string, { gateway, out }: CommandContext): Promise<void> {
+async function load(file: string, project: string | undefined, { gateway, out }: CommandContext): Promise<void> {
   const road = await gateway();
-  const { observations, entities, withoutVector } = fieldsOf(await road.ask("owner/load", { corpus: resolve(file) }));
+  const { observations, entities, withoutVector } = fieldsOf(
+    await road.ask("owner/load", { corpus: resolve(file), ...inProject(project) }),
+  );
   // Without a model nothing waits, and the search that follows says so itself.
   const waiting = withoutVector === 0 ? "" : `; ${String(withoutVector)} wait for a vector`;
   out.note(`Loaded ${String(observations)} memories about ${String(entities)} entities${waiting}.`);
 }
 
+const inProject = (project: string | undefined) => (project === undefined ? {} : { project });
+
 interface Settings {
+  readonly project: string | undefined;
   readonly dataset: string | undefined;
   readonly k: number;
   readonly format: string;
@@ -103,7 +109,7 @@ async function measure(args: Settings, { gateway, host, out }: CommandContext): 
   };
   const dataset = args.dataset === undefined ? {} : { dataset: resolve(args.dataset) };
   const answer = await road
-    .ask("owner/evaluate", { ...dataset, settings }, (done, total) => progress.show("questions", done, total))
+    .ask("owner/evaluate", { ...dataset, ...inProject(args.project), settings }, (done, total) => progress.show("questions", done, total))
     .finally(() => progress.end());
   const { report, text } = fieldsOf(answer);
   if (args.json) out.json(report);

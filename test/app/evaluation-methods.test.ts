@@ -1,0 +1,78 @@
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type CorpusProject, corpusFile, readMemories, readQuestions } from "../../bench/support/corpus.ts";
+import { evaluationMethods } from "../../src/app/evaluation-methods.ts";
+import { silentLogger } from "../../src/kernel/logger.ts";
+import { createChunks } from "../../src/services/chunks.ts";
+import { createSearch } from "../../src/services/search/search.ts";
+import { eachEngine } from "../support/engines.ts";
+import { noEmbedder } from "../support/search.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mi-eval-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const call = { signal: new AbortController().signal, progress: () => {}, log: silentLogger };
+
+/** Memories of each corpus that are loaded: enough to be found among. */
+const ROWS = 30;
+function headOf(project: CorpusProject): string {
+  const file = join(folder, `${project}.jsonl`);
+  writeFileSync(file, readFileSync(corpusFile(project, "corpus"), "utf8").split("\n").slice(0, ROWS).join("\n"));
+  return file;
+}
+
+eachEngine("eval in a project", (engine) => {
+  beforeEach(() => engine.db.reset());
+
+  const ask = async (method: string, params: Record<string, unknown>) => {
+    const { db } = engine;
+    const methods = new Map(
+      evaluationMethods({
+        db,
+        services: {
+          search: createSearch({ db, embedder: noEmbedder, fusion: "scores", entityLeg: true }),
+          presentation: { compactChars: 1_200 },
+        },
+        chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
+        queue: { poke: () => {}, drain: async () => 0 },
+        embedder: noEmbedder,
+        fusion: "scores",
+      }),
+    );
+    return methods.get(method)?.(params, call);
+  };
+
+  test("loads two corpora side by side, and measures each as if the other were not there", async () => {
+    for (const project of ["harbor", "quill"] as const)
+      expect(await ask("owner/load", { project, corpus: headOf(project) })).toMatchObject({ observations: ROWS });
+    const [foreign = ""] = readMemories("quill").map(({ id }) => id);
+    const own = new Set(
+      readMemories("harbor")
+        .slice(0, ROWS)
+        .map(({ id }) => id),
+    );
+    const questions = [
+      ...readQuestions("harbor")
+        .filter(({ relevant_ids = [] }) => relevant_ids.some((id) => own.has(id)))
+        .slice(0, 5),
+      // Whatever is asked, the other project's rows count as gone.
+      { query: "which language is quill-core written in", relevant_ids: [foreign], gold_entities: ["quill-core"] },
+    ];
+    const dataset = join(folder, "q.jsonl");
+    writeFileSync(dataset, questions.map((question) => JSON.stringify(question)).join("\n"));
+    const answer = await ask("owner/evaluate", { project: "harbor", dataset, settings: { lexicalOnly: true } });
+    expect(answer).toMatchObject({
+      report: { metrics: { sample_count: 5, recall_at_k: 1, missing_relevant_ids: 1, unmeasurable_questions: 1 } },
+    });
+    expect(await ask("owner/coverage", { project: "quill", dataset })).toMatchObject({ present_in_kg: 1 });
+    expect(await ask("owner/coverage", { project: "harbor", dataset })).toMatchObject({ present_in_kg: 1, gold_entities: 2 });
+  });
+
+  test("refuses to measure in a project that does not exist, and to load into one that holds rows", async () => {
+    await ask("owner/load", { project: "harbor", corpus: headOf("harbor") });
+    await expect(ask("owner/evaluate", { project: "harbor-2" })).rejects.toThrow("Close names: harbor");
+    await expect(ask("owner/load", { project: "harbor", corpus: headOf("harbor") })).rejects.toThrow("holds rows already");
+  });
+});
