@@ -10,6 +10,7 @@ const titles: Record<Group, string> = {
   models: "Models",
   judge: "Judge and chat services",
   tools: "Tools and search",
+  consolidation: "Consolidation (REM)",
   process: "The process itself",
 };
 

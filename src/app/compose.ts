@@ -4,30 +4,30 @@ import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
 import type { Embedder, ModelState } from "../inference/port.ts";
-import { causeChain } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
-import { createDispatcher } from "../mcp/dispatch.ts";
+import { createDispatcher, type Dispatcher } from "../mcp/dispatch.ts";
 import { createMcpServer } from "../mcp/server.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
 import { createProjects } from "../services/projects.ts";
+import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
 import { createSearch } from "../services/search/search.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
-import type { OwnerAccess } from "../store/connection.ts";
 import { nodeIdentity } from "../store/queries/node.ts";
-import { markIndexPages } from "../store/upkeep.ts";
 import { tools } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
 import { composeCognition } from "./cognition.ts";
+import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
 import { composeGraph } from "./graph.ts";
+import { startJobs } from "./jobs.ts";
 import { ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
@@ -39,14 +39,12 @@ export interface ComposeOptions {
   readonly log: Logger;
   /** True where this process opens the HTTP port. */
   readonly servesHttp: boolean;
+  /** False in a process that lives for one command: no consolidation cycle starts by the way. */
+  readonly consolidates: boolean;
   /** Tells the viewers of the HTTP port what happened; without one nobody listens. */
   readonly publish?: (kind: string, payload: unknown) => void;
 }
 
-/** How often the embedded index of words is looked after, milliseconds. */
-const TEND_EVERY_MS = 60_000;
-/** How often idle clients are forgotten, milliseconds. */
-const SWEEP_EVERY_MS = 3_600_000;
 /** What background work gets when the product closes, after its drain. */
 const CLOSE_LIMIT_MS = 2_000;
 const MEGABYTE = 1_048_576;
@@ -72,16 +70,26 @@ export async function compose(options: ComposeOptions): Promise<ServedApp> {
 /** Width of the installed model's vectors; undefined where there is none, and then the columns fit. */
 const widthOf = (embedder: Embedder): number | undefined => (embedder.status().state === "missing" ? undefined : embedder.dimensions);
 
-/** A server has autovacuum; the embedded engine has this. */
-async function tendIndex(db: OwnerAccess, log: Logger): Promise<void> {
-  try {
-    await db.asOwner(markIndexPages);
-  } catch (cause) {
-    log.warn("the index of words was not looked after", { cause: causeChain(cause) });
-  }
+/** The dispatcher, with a count of the calls that are being answered: background work gives way to them. */
+function counted(dispatcher: Dispatcher, calls: Calls): Dispatcher {
+  return {
+    async call(...asked) {
+      const leave = calls.enter();
+      try {
+        return await dispatcher.call(...asked);
+      } finally {
+        leave();
+      }
+    },
+  };
 }
 
-function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: OwnedDatabase, models: Models, nodeName: string): ServedApp {
+function assemble(
+  { log, servesHttp, consolidates, publish = () => {} }: ComposeOptions,
+  db: OwnedDatabase,
+  models: Models,
+  nodeName: string,
+): ServedApp {
   const { config, embedder } = models;
   const { settings, paths } = config;
   const filterOn = settings.PROJECT_FILTER.value;
@@ -129,7 +137,10 @@ function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: O
     status: createStatus({ db, identity, embedder, servesHttp, availableMemoryMb: () => Math.round(freemem() / MEGABYTE) }),
     catalogue: () => tools,
   };
-  const dispatcher = createDispatcher({ tools, services, now: () => performance.now() });
+  const calls = createCalls();
+  const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now() }), calls);
+  const stopped = new AbortController();
+  const rem = composeConsolidation({ db, config, embedder, queue: graph.queue, chunks: graph.chunks, calls, log });
   const mcp = createMcpServer({
     tools,
     dispatcher,
@@ -142,17 +153,14 @@ function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: O
       database: { db },
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
+      further: consolidationMethods({ db, rem, stopped: stopped.signal }),
       evaluation: { db, services, chunks: graph.chunks, queue: graph.queue, embedder, fusion: settings.FUSION.value },
     }),
   });
   // Texts that were stored while no model was there, or whose vectors a shutdown cut short.
   graph.queue.poke();
-  const stopped = new AbortController();
   warmReranker(models, log, stopped.signal);
-  const sweep = setInterval(() => registry.sweep(), SWEEP_EVERY_MS);
-  sweep.unref();
-  const tend = db.traits.concurrent ? undefined : setInterval(() => void tendIndex(db, log), TEND_EVERY_MS);
-  tend?.unref();
+  const jobs = startJobs({ rem, db, registry, config, consolidates, stopped: stopped.signal, log });
 
   const isReachable = async () => {
     const scope = {
@@ -195,12 +203,12 @@ function assemble({ log, servesHttp, publish = () => {} }: ComposeOptions, db: O
       ]);
       return pending;
     },
+    beforeIdleStop: () => jobs.beforeIdleStop(),
     close() {
       closing ??= (async () => {
-        clearInterval(sweep);
-        clearInterval(tend);
         stopped.abort();
         await graph.queue.stop();
+        await rem.settled();
         await graph.background.drain(CLOSE_LIMIT_MS);
         await search.settled();
         await telemetry.settled();

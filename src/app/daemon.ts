@@ -24,9 +24,10 @@ export async function runAutoDaemon(): Promise<number> {
     version: VERSION,
     command: daemonCommand,
     door: "auto",
-    compose: () => compose({ config, assets: openAssets(), log, servesHttp: false }),
+    compose: () => compose({ config, assets: openAssets(), log, servesHttp: false, consolidates: true }),
     settings: settingDigests(config),
     idleShutdownMs: idleSecs === 0 ? undefined : idleSecs * 1_000,
+    beforeIdleStop: (app) => app.beforeIdleStop(),
     stop: signalled(),
     stderr: (line) => void process.stderr.write(`${line}\n`),
     log,
@@ -47,9 +48,10 @@ export async function runServe({ config, log, paths }: ProcessFacts, options: Se
     paths: paths(),
     version: VERSION,
     command: [...program, "serve", showAddress(address)],
-    compose: () => compose({ config, assets: openAssets(), log, servesHttp: true, publish: events.publish }),
+    compose: () => compose({ config, assets: openAssets(), log, servesHttp: true, consolidates: true, publish: events.publish }),
     settings: settingDigests(config),
     idleShutdownMs: idleSecs === 0 ? undefined : idleSecs * 1_000,
+    beforeIdleStop: (app) => app.beforeIdleStop(),
     stop,
     stderr: (line) => {
       reason = line.replace(/^memory-industry[^:]*: /, "");

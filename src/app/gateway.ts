@@ -92,7 +92,7 @@ async function inThisProcess(
   if (owning.kind === "stopped") throw new MemoryError("cancelled", "Broken off before anything was done.");
   const { compose } = await import("./compose.ts");
   try {
-    const app = await compose({ config, assets: openAssets(), log, servesHttp: false });
+    const app = await compose({ config, assets: openAssets(), log, servesHttp: false, consolidates: false });
     let notify: ((message: unknown) => void) | undefined;
     const connection = app.mcp.connect(
       {

@@ -15,15 +15,18 @@ import { type EvaluationMethodParts, evaluationMethods } from "./evaluation-meth
 export interface OwnerMethodParts extends OwnerParts {
   readonly evaluation: EvaluationMethodParts;
   readonly reembed: Reembed;
+  /** Methods that live beside their subject. */
+  readonly further: readonly (readonly [string, OwnerMethod])[];
   /** Wakes the queue that computes vectors. */
   readonly requestEmbedding: () => void;
 }
 
 export function ownerMethods(parts: OwnerMethodParts): ReadonlyMap<string, OwnerMethod> {
-  const { database, evaluation, reembed, requestEmbedding } = parts;
+  const { database, evaluation, reembed, requestEmbedding, further } = parts;
   const undo = "db" in database ? undoMethods(createUndo({ db: database.db, requestEmbedding })) : [];
   return new Map<string, OwnerMethod>([
     ...undo,
+    ...further,
     ...evaluationMethods(evaluation),
     [
       "owner/reembed",

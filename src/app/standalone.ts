@@ -44,7 +44,7 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
     try {
       // A database server has no single owner: several such processes may use it at once.
       if (paths().guardedDir !== undefined) lock ??= await own();
-      const composed = await compose({ config, assets: openAssets(), log, servesHttp: false });
+      const composed = await compose({ config, assets: openAssets(), log, servesHttp: false, consolidates: true });
       app = composed;
       refusal = undefined;
       const peer = {

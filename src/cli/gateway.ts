@@ -20,7 +20,8 @@ export type OwnerMethod =
   | "owner/reembed"
   | "owner/evaluate"
   | "owner/coverage"
-  | "owner/load";
+  | "owner/load"
+  | "owner/rem";
 
 export interface Gateway extends AsyncDisposable {
   /** Calls one tool. @throws MemoryError with the tool's own text where it refused or failed. */

@@ -6,10 +6,24 @@ import evaluate from "./commands/eval.ts";
 import migrate from "./commands/migrate.ts";
 import models from "./commands/models.ts";
 import reembed from "./commands/reembed.ts";
+import rem from "./commands/rem.ts";
 import save from "./commands/save.ts";
 import search from "./commands/search.ts";
 import serve from "./commands/serve.ts";
 import setup from "./commands/setup.ts";
 import start from "./commands/start.ts";
 
-export const commands: readonly Command[] = [serve, search, save, deleteMemory, doctor, migrate, models, reembed, evaluate, setup, start];
+export const commands: readonly Command[] = [
+  serve,
+  search,
+  save,
+  deleteMemory,
+  doctor,
+  migrate,
+  models,
+  reembed,
+  rem,
+  evaluate,
+  setup,
+  start,
+];

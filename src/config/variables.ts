@@ -23,9 +23,10 @@ import {
   textOrEmpty,
   webUrl,
 } from "../kernel/kinds.ts";
+import { consolidationVariables } from "./consolidation-variables.ts";
 import { judgeAliases } from "./judge-variables.ts";
 
-export const groups = ["database", "daemon", "models", "judge", "tools", "process"] as const;
+export const groups = ["database", "daemon", "models", "judge", "tools", "consolidation", "process"] as const;
 export type Group = (typeof groups)[number];
 
 interface Described {
@@ -336,6 +337,8 @@ export const variables = {
     doc: "a further arm for questions about one fact of a named entity",
   },
   COMPACT_CHARS: { is: integer(1), group: "tools", default: 1_200, doc: "characters of one memory in a compact answer" },
+
+  ...consolidationVariables,
 
   // The process itself
   LOG: {

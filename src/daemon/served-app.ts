@@ -19,6 +19,8 @@ export interface ServedApp {
   health(): Promise<HealthFacts>;
   /** Waits for queued embeddings, at most `limitMs`; answers how many did not finish. */
   drain(limitMs: number): Promise<number>;
+  /** Does what is due before an idle stop, bounded: a consolidation cycle. */
+  beforeIdleStop(): Promise<void>;
   /** Stops timers, closes models and database. */
   close(): Promise<void>;
 }

@@ -58,6 +58,13 @@ export const integer = (least: number, most: number = Number.MAX_SAFE_INTEGER): 
   },
 });
 
+/** A whole number of at least 0, or `auto`: the program decides by what waits. */
+export const countOrAuto: Kind<number | "auto"> = {
+  expected: "an integer of at least 0, or auto",
+  format: "string",
+  read: (raw) => (raw.toLowerCase() === "auto" ? accept("auto") : integer(0).read(raw)),
+};
+
 /** A whole number that is raised to `floor` where it is smaller, with a remark. */
 export const integerWithFloor = (floor: number): Kind<number> => ({
   expected: `an integer of at least ${floor}`,

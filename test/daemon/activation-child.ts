@@ -22,5 +22,5 @@ const door = await openHttpDoor({
 });
 const mcp = createSmallServer();
 const health = async () => ({ status: "ok", version: "1", database: "up", ready: true, models: {} }) as const;
-const app = Promise.resolve({ mcp, health, drain: async () => 0, close: async () => {} });
+const app = Promise.resolve({ mcp, health, drain: async () => 0, beforeIdleStop: async () => {}, close: async () => {} });
 door.open({ app, activity: createActivity(), local: () => [], startedAt: performance.now() });

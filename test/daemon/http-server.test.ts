@@ -38,7 +38,13 @@ async function open(options: Partial<HttpDoorOptions> = {}, facts: HealthFacts |
     ...options,
   });
   doors.push(door);
-  const app: ServedApp = { mcp, health: async () => (facts === "opening" ? healthy : facts), drain: async () => 0, close: async () => {} };
+  const app: ServedApp = {
+    mcp,
+    health: async () => (facts === "opening" ? healthy : facts),
+    drain: async () => 0,
+    beforeIdleStop: async () => {},
+    close: async () => {},
+  };
   const activity = createActivity();
   const house = {
     app: facts === "opening" ? new Promise<ServedApp>(() => {}) : Promise.resolve(app),

@@ -55,6 +55,7 @@ const options: Omit<DaemonOptions, "door"> = {
       mcp,
       health: async () => ({ status: "ok", version: "1.0.0", database: "up", ready: true, models: {} }),
       drain: async () => 0,
+      beforeIdleStop: async () => {},
       close: async () => closeSync(file),
     };
   },

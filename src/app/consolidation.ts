@@ -1,0 +1,80 @@
+/** The consolidation cycle, wired, and what the command `rem` asks of the owner. */
+import { randomBytes } from "node:crypto";
+import type { Config } from "../config/load.ts";
+import type { Embedder } from "../inference/port.ts";
+import type { CallScope } from "../kernel/context.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { ladderOf } from "../llm/ladder.ts";
+import type { OwnerMethod } from "../mcp/server.ts";
+import type { Chunks } from "../services/chunks.ts";
+import type { EmbeddingQueue } from "../services/embedding/queue.ts";
+import { createAutolink } from "../services/relations/autolink.ts";
+import { createRem, type Rem } from "../services/rem/cycle.ts";
+import { type Calls, createPace } from "../services/rem/pace.ts";
+import { phases } from "../services/rem/registry.ts";
+import { cycleAnswer } from "../services/rem/report.ts";
+import type { Database } from "../store/port.ts";
+import { countWithoutVector } from "../store/queries/observations-vectors.ts";
+import { ladderSettings } from "./judge.ts";
+
+/** Bytes of a marker's nonce: stored text cannot guess it. */
+const NONCE_BYTES = 12;
+/** Texts without a vector are counted up to here, each kind. */
+const COUNTED_ROWS = 1_000_000;
+
+export interface ConsolidationParts {
+  readonly db: Database;
+  readonly config: Config;
+  readonly embedder: Embedder;
+  readonly queue: EmbeddingQueue;
+  readonly chunks: Chunks;
+  readonly calls: Calls;
+  readonly log: Logger;
+}
+
+export function composeConsolidation({ db, config, embedder, queue, chunks, calls, log }: ConsolidationParts): Rem {
+  const { settings } = config;
+  return createRem({
+    db,
+    phases,
+    pace: createPace(calls),
+    log,
+    embedder,
+    vectors: queue,
+    chunks,
+    autolink: createAutolink({ db }),
+    // Sampling is a client's own model inside its own request: never a timer's.
+    chats: () => ladderOf(ladderSettings(config), undefined),
+    nonce: () => randomBytes(NONCE_BYTES).toString("hex"),
+    settings: {
+      autolink: settings.REM_AUTOLINK.value,
+      backfillLimit: settings.REM_BACKFILL_LIMIT.value,
+      relationBatch: settings.REM_RELATION_BATCH.value,
+      extractionBatch: settings.REM_EXTRACTION_BATCH.value,
+      scanTimeoutMs: settings.REM_SCAN_TIMEOUT_SECS.value * 1_000,
+      llmDailyCap: settings.LLM_DAILY_CAP.value,
+      chunkThresholdChars: settings.CHUNK_THRESHOLD_CHARS.value,
+    },
+  });
+}
+
+/** @param stopped fires when the product closes: a cycle ends between two slices then. */
+export function consolidationMethods({ db, rem, stopped }: { db: Database; rem: Rem; stopped: AbortSignal }): [string, OwnerMethod][] {
+  const missing = async (scope: CallScope) =>
+    (await db.read(scope, (tx) => tx.first(countWithoutVector({ limit: COUNTED_ROWS }))))?.count ?? 0;
+  return [
+    [
+      "owner/rem",
+      async (_params, { signal, progress }) => {
+        const ctx: CallScope = { principal: { kind: "system", id: "rem" }, scope: { kind: "everything" }, signal };
+        const before = await missing(ctx);
+        const outcome = await rem.run({
+          signal: AbortSignal.any([signal, stopped]),
+          onPhase: (done, total, name) => progress(done, total, name),
+        });
+        const after = await missing({ ...ctx, signal: new AbortController().signal });
+        return { ...cycleAnswer(outcome), embeddings_missing_before: before, embeddings_missing_after: after };
+      },
+    ],
+  ];
+}

@@ -1,0 +1,100 @@
+/** Which entities turn up in the same working sessions more often than by chance (`tools-maintenance.md` §15.7). */
+import { byText } from "./edges.ts";
+
+/**
+ * Normalised pointwise mutual information (Bouma 2009), in [−1, 1]: ln(p_ab / (p_a·p_b)) / −ln p_ab. 1: always together; 0: as chance has it.
+ * Undefined for an empty count and where the pair is in every session. (together 2, a 2, b 3, sessions 10) → 0.748.
+ */
+export function npmi(together: number, a: number, b: number, sessions: number): number | undefined {
+  if (together <= 0 || a <= 0 || b <= 0 || sessions <= 0 || together >= sessions) return undefined;
+  const share = together / sessions;
+  return Math.log(share / ((a / sessions) * (b / sessions))) / -Math.log(share);
+}
+
+/** An entity that got an observation in a session. Entities of different projects are never paired. */
+export interface Appearance {
+  readonly session: string;
+  readonly entity: string;
+  readonly project: string | null;
+}
+
+export interface Cooccurrence {
+  /** The smaller id. */
+  readonly a: string;
+  readonly b: string;
+  readonly project: string | null;
+  readonly sessions: number;
+  /** In (0, 1]. */
+  readonly npmi: number;
+}
+
+export interface Thresholds {
+  /** Least NPMI. */
+  readonly threshold: number;
+  /** Least number of sessions that both are in. */
+  readonly minSessions: number;
+}
+
+/** Defaults of the cycle and of `link`. */
+export const LINK_THRESHOLDS: Thresholds = { threshold: 0.3, minSessions: 2 };
+
+/**
+ * A session with more entities than this (an import, a build of a code graph) says nothing about any two of them, and its pairs would be millions: it
+ * counts nowhere.
+ */
+export const MOST_ENTITIES_OF_A_SESSION = 300;
+
+/** Gathers appearances, session by session, and finds the pairs. */
+export interface Appearances {
+  /** All appearances of some sessions; a session must not be split over two calls. */
+  add(appearances: readonly Appearance[]): void;
+  /** Pairs above the thresholds, the strongest first, ties by id. */
+  pairs(thresholds: Thresholds): Cooccurrence[];
+}
+
+interface ProjectCounts {
+  readonly sessions: string[][];
+  readonly seen: Map<string, number>;
+}
+
+export function createAppearances(): Appearances {
+  const projects = new Map<string | null, ProjectCounts>();
+  return {
+    add(appearances) {
+      const bySession = Map.groupBy(appearances, ({ session, project }) => `${session}/${project}`);
+      for (const group of bySession.values()) {
+        const project = group[0]?.project ?? null;
+        const entities = [...new Set(group.map(({ entity }) => entity))].sort(byText);
+        if (entities.length > MOST_ENTITIES_OF_A_SESSION) continue;
+        const counts = projects.get(project) ?? { sessions: [], seen: new Map<string, number>() };
+        projects.set(project, counts);
+        counts.sessions.push(entities);
+        for (const entity of entities) counts.seen.set(entity, (counts.seen.get(entity) ?? 0) + 1);
+      }
+    },
+
+    pairs({ threshold, minSessions }) {
+      const found: Cooccurrence[] = [];
+      for (const [project, { sessions, seen }] of projects) {
+        const together = new Map<string, Map<string, number>>();
+        for (const entities of sessions) {
+          // Whoever was in too few sessions can be in no pair: most entities, and with them most of the work, go here.
+          const often = entities.filter((entity) => (seen.get(entity) ?? 0) >= minSessions);
+          for (const [at, a] of often.entries()) {
+            const row = together.get(a) ?? new Map<string, number>();
+            together.set(a, row);
+            for (const b of often.slice(at + 1)) row.set(b, (row.get(b) ?? 0) + 1);
+          }
+        }
+        for (const [a, row] of together)
+          for (const [b, count] of row) {
+            if (count < minSessions) continue;
+            const value = npmi(count, seen.get(a) ?? 0, seen.get(b) ?? 0, sessions.length);
+            if (value !== undefined && value >= threshold && value > 0)
+              found.push({ a, b, project, sessions: count, npmi: Math.min(1, value) });
+          }
+      }
+      return found.sort((x, y) => y.npmi - x.npmi || byText(x.a, y.a) || byText(x.b, y.b));
+    },
+  };
+}

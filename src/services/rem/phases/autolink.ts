@@ -1,0 +1,15 @@
+/** Relations between entities that turn up in the same sessions (`tools-maintenance.md` §15.7). */
+import type { Phase } from "../phase.ts";
+
+/** New edges of one cycle. */
+const MOST_EDGES = 200;
+
+export const autolink: Phase = {
+  name: "autolink",
+  doc: "relations predicted from sessions",
+  run: async (ctx, { autolink: links, settings }) => {
+    if (!settings.autolink) return { count: 0, skipped: "switched off (CUBA_REM_AUTOLINK)" };
+    const found = await links.propose(ctx, {}, () => ctx.pace.turn(ctx.signal));
+    return { count: await links.store(ctx, found.slice(0, MOST_EDGES), () => ctx.pace.turn(ctx.signal)) };
+  },
+};

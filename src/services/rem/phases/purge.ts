@@ -1,0 +1,23 @@
+/** What has run out: notes of working memory past their time, predictions that nobody resolved in half a year. No knowledge is among it. */
+import { purgeNotes, purgePredictions } from "../../../store/queries/rem-chores.ts";
+import { inSlices } from "../pace.ts";
+import type { Phase } from "../phase.ts";
+
+const UNRESOLVED_DAYS = 180;
+const ROWS = { first: 50, most: 500 };
+
+export const purge: Phase = {
+  name: "purge",
+  doc: "expired notes and unresolved predictions taken away",
+  run: async (ctx, { db }) => {
+    let count = 0;
+    const statements = [purgeNotes, (limit: number) => purgePredictions({ days: UNRESOLVED_DAYS, limit })];
+    for (const statement of statements)
+      await inSlices(ctx.pace, ctx.signal, ROWS, async (size) => {
+        const gone = await db.write(ctx, (tx) => tx.run(statement(size)));
+        count += gone;
+        return gone === size;
+      });
+    return { count };
+  },
+};

@@ -1,0 +1,27 @@
+/** Prepared words of rows that have none (`data-model.md` §4.0). */
+import { lexicalText } from "../../../domain/lexical.ts";
+import { saveWords, unprepared, wordTables } from "../../../store/queries/rem-chores.ts";
+import type { Phase } from "../phase.ts";
+import { walk } from "../walk.ts";
+
+/** Rows of one cycle. */
+const MOST_ROWS = 500;
+/** Rows prepared in one transaction; the index of words is rewritten with each. */
+const AT_ONCE = 10;
+const WINDOW = { first: 500, most: 5_000 };
+
+export const words: Phase = {
+  name: "words",
+  doc: "rows whose words for search were prepared",
+  run: async (ctx, parts) => {
+    let count = 0;
+    for (const table of wordTables)
+      await walk(ctx, parts, { table, ...WINDOW, writes: true }, async (tx, window) => {
+        const found = await tx.all(unprepared({ ...window, table, limit: Math.min(AT_ONCE, MOST_ROWS - count) }));
+        if (found.length > 0)
+          count += await tx.run(saveWords({ table, rows: found.map((row) => ({ ...row, lexical: lexicalText(row.text) })) }));
+        return { upTo: found.length < AT_ONCE ? undefined : found.at(-1)?.id, stop: count >= MOST_ROWS };
+      });
+    return { count };
+  },
+};

@@ -1,0 +1,13 @@
+/** Every phase of the consolidation cycle, in order (`tools-maintenance.md` §18.3). The record, `rem` and the tests derive from this array. */
+import type { Phase } from "./phase.ts";
+import { autolink } from "./phases/autolink.ts";
+import { chunks } from "./phases/chunks.ts";
+import { decay } from "./phases/decay.ts";
+import { duplicates } from "./phases/duplicates.ts";
+import { embeddings } from "./phases/embeddings.ts";
+import { episodes } from "./phases/episodes.ts";
+import { purge } from "./phases/purge.ts";
+import { statistics } from "./phases/statistics.ts";
+import { words } from "./phases/words.ts";
+
+export const phases: readonly Phase[] = [decay, episodes, autolink, embeddings, chunks, words, statistics, duplicates, purge];
