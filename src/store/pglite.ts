@@ -7,11 +7,11 @@
  * - Reads run in the same turns. They may show a commit whose sync is still on its way; nobody was told yet that it is stored.
  */
 import { unavailable } from "../kernel/errors.ts";
-import type { Connection, OwnerAccess } from "./connection.ts";
+import type { OwnerAccess } from "./connection.ts";
 import type { EngineAssets } from "./embedded/assets.ts";
 import { type Engine, startEngine } from "./embedded/engine.ts";
 import { createUpkeep } from "./embedded/upkeep.ts";
-import { wireConnection } from "./embedded/wire-connection.ts";
+import { type EngineConnection, wireConnection } from "./embedded/wire-connection.ts";
 import { translate } from "./failures.ts";
 import type { Database, Traits, TxLimits } from "./port.ts";
 import { createTurns } from "./queue.ts";
@@ -63,7 +63,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   return embedded(engine, connection, traits, { role: APP_ROLE, nodeName: options.nodeName, log: options.log });
 }
 
-function embedded(engine: Engine, connection: Connection, traits: Traits, stamping: Stamping): EmbeddedDatabase {
+function embedded(engine: Engine, connection: EngineConnection, traits: Traits, stamping: Stamping): EmbeddedDatabase {
   const turns = createTurns();
   const locks = new Set<bigint>();
   let closed: Promise<void> | undefined;
@@ -112,8 +112,8 @@ function embedded(engine: Engine, connection: Connection, traits: Traits, stampi
     },
 
     async listen(channel, onPayload) {
-      const stop = engine.pglite.onNotification((from, payload) => {
-        if (from === channel) onPayload(payload);
+      const stop = connection.onNotification((heard) => {
+        if (heard.channel === channel) onPayload(heard.payload);
       });
       await take(() => connection.script(`listen ${channel}`));
       // The engine goes on listening: another listener may share the channel, and an unheard notification costs nothing.

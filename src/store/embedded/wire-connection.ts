@@ -1,10 +1,12 @@
 /**
  * PGlite as a {@link Connection}: whole messages in, messages out. PGlite's own `query` sends five messages one by one and serialises by
- * described types; here a statement is one message batch, parameters are text as on the server driver, and statements stay prepared.
+ * described types; here a statement is one message batch, parameters are text as on the server driver, statements stay prepared, and the answer
+ * is read by us.
  */
-import { messages, type PGlite, protocol } from "@electric-sql/pglite";
+import { type PGlite, protocol } from "@electric-sql/pglite";
 import type { Connection, RawResult } from "../connection.ts";
-import { fromWire, type RawRow, type WireValue } from "../wire.ts";
+import type { WireValue } from "../wire.ts";
+import { type Notification, type Reply, readReply } from "./backend-messages.ts";
 
 const { serialize } = protocol;
 
@@ -15,6 +17,8 @@ const PREPARED_LIMIT = 128;
 const isWorthKeeping = (params: readonly WireValue[]) => params.length > 0;
 
 function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only;
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.byteLength, 0));
   let at = 0;
   for (const part of parts) {
@@ -24,44 +28,36 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Reads the messages of one statement; throws the first error among them. */
-function readReply(reply: readonly { readonly name: string }[]): RawResult {
-  let fields: readonly { readonly name: string; readonly dataTypeID: number }[] = [];
-  const rows: RawRow[] = [];
-  let command = "";
-  let count = 0;
-  for (const message of reply) {
-    if (message instanceof messages.DatabaseError) throw message;
-    if (message instanceof messages.RowDescriptionMessage) fields = message.fields;
-    else if (message instanceof messages.DataRowMessage) {
-      const row: Record<string, unknown> = {};
-      fields.forEach((field, index) => {
-        const text = message.fields[index];
-        row[field.name] = text === null || text === undefined ? null : fromWire(text, field.dataTypeID);
-      });
-      rows.push(row);
-    } else if (message instanceof messages.CommandCompleteMessage) {
-      const words = message.text.split(" ");
-      command = words[0] ?? "";
-      const last = Number(words.at(-1));
-      count = Number.isNaN(last) ? 0 : last;
-    }
-  }
-  return { rows, command, count };
+/** The embedded engine's connection, which hears notifications as well. */
+export interface EngineConnection extends Connection {
+  /** Calls `listener` for each notification of a channel that is listened to. @returns what ends that. */
+  onNotification(listener: (notification: Notification) => void): () => void;
+}
+
+function resultOf({ result, error }: Reply): RawResult {
+  if (error !== undefined) throw error;
+  return result;
 }
 
 /** The engine's one connection. Calls that overlap are carried out in the order in which they were made. */
-export function wireConnection(engine: PGlite): Connection {
+export function wireConnection(engine: PGlite): EngineConnection {
   /** Statement text → its name, least recently used first. */
   const prepared = new Map<string, string>();
   let serial = 0;
 
   let stopped: unknown;
 
-  const exchange = async (message: Uint8Array) => {
+  const listeners = new Set<(notification: Notification) => void>();
+
+  const exchange = async (message: Uint8Array): Promise<Reply> => {
     if (stopped === undefined) {
+      const parts: Uint8Array[] = [];
       try {
-        return (await engine.execProtocol(message, { syncToFs: false, throwOnError: false })).messages;
+        // The engine hands out its own memory, which the next message overwrites.
+        await engine.execProtocolRawStream(message, { syncToFs: false, onRawData: (bytes) => parts.push(bytes.slice()) });
+        const reply = readReply(concat(parts));
+        for (const notification of reply.notifications) for (const listener of listeners) queueMicrotask(() => listener(notification));
+        return reply;
       } catch (error) {
         stopped = error; // the engine reports SQL errors as messages: what it throws is a crash, and its memory is not to be trusted
       }
@@ -98,13 +94,16 @@ export function wireConnection(engine: PGlite): Connection {
       serialize.sync(),
     );
     const reply = await exchange(concat(batch));
-    const parsed = known !== undefined || reply.some((message) => message.name === "parseComplete");
-    if (keep && parsed) prepared.set(text, name);
-    return readReply(reply);
+    if (keep && (known !== undefined || reply.parsed)) prepared.set(text, name);
+    return resultOf(reply);
   };
 
   return {
     query: (text, params = []) => inOrder(() => runStatement(text, params)),
-    script: (text) => inOrder(async () => void readReply(await exchange(serialize.query(text)))),
+    script: (text) => inOrder(async () => void resultOf(await exchange(serialize.query(text)))),
+    onNotification(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
   };
 }

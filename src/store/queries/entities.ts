@@ -3,7 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { query, timestamp, uuid } from "../codecs.ts";
-import { fixed, inScope } from "./predicates.ts";
+import { fixed, inScope, keyedInScope } from "./predicates.ts";
 
 const Found = z.object({
   id: uuid,
@@ -26,27 +26,32 @@ export const entitiesNamed = query(
   select ${found}
   from brain_entities as e
   left join brain_projects as p on p.id = e.project_id
-  where e.name = ${q.name}::text and ${inScope("e", q.scope)}
+  where e.name = ${q.name}::text and ${keyedInScope("e", q.scope)}
   order by e.project_id is not null, e.created_at, e.id
   limit ${fixed(NAMESAKES)}`,
 );
 
-/** Entities in scope that an alias or the key of a name leads to. */
+/**
+ * Entities in scope that an alias or the key of a name leads to.
+ * Plan: the alias or the key first. The order begins with what no index holds, and the entity of an alias is looked up one by one: the index by
+ * date, walked until it meets the name, is a plan that suits an empty table and reads every entity of a full one.
+ */
 export const entitiesAlsoNamed = query(
   Found.extend({ by: z.enum(["alias", "normalized"]) }),
   (q: { name: string; nameKey: string; scope: Scope }) => sql`
   select ${found}, e.by
   from (
     (select e.id, e.name, e.entity_type, e.project_id, e.created_at, 'alias' as by
-     from brain_entity_aliases as a join brain_entities as e on e.id = a.entity_id
-     where a.alias_text = ${q.name}::text and ${inScope("e", q.scope)}
-     order by e.created_at, e.id
+     from brain_entity_aliases as a
+     cross join lateral (select n.* from brain_entities as n where n.id = a.entity_id and ${keyedInScope("n", q.scope)} offset 0) as e
+     where a.alias_text = ${q.name}::text
+     order by e.project_id is not null, e.created_at, e.id
      limit ${fixed(NAMESAKES)})
     union all
     (select e.id, e.name, e.entity_type, e.project_id, e.created_at, 'normalized'
      from brain_entities as e
-     where e.name_key = ${q.nameKey}::text and e.name_key <> '' and ${inScope("e", q.scope)}
-     order by e.created_at, e.id
+     where e.name_key = ${q.nameKey}::text and e.name_key <> '' and ${keyedInScope("e", q.scope)}
+     order by e.project_id is not null, e.created_at, e.id
      limit ${fixed(NAMESAKES)})
   ) as e
   left join brain_projects as p on p.id = e.project_id
@@ -172,4 +177,4 @@ export const attachedTo = query(
 );
 
 export const deleteEntity = (q: { id: string; scope: Scope }) => sql`
-  delete from brain_entities as e where e.id = ${q.id}::uuid and ${inScope("e", q.scope)}`;
+  delete from brain_entities as e where e.id = ${q.id}::uuid and ${keyedInScope("e", q.scope)}`;

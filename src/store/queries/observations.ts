@@ -4,7 +4,7 @@ import { z } from "zod";
 import { RECENT_ROWS } from "../../domain/duplicate-gate.ts";
 import type { Scope } from "../../kernel/context.ts";
 import { json, query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
-import { fixed, inScope } from "./predicates.ts";
+import { fixed, keyedInScope } from "./predicates.ts";
 
 /** Rows of one mark that are looked at, newest first: a template repeated a thousand times costs no more than five of them. */
 const SAME_MARK_ROWS = 5;
@@ -21,7 +21,7 @@ export interface GateItem {
 const marked = (scope: Scope, mark: "words_mark" | "head_mark" | "tail_mark") => sql`(
       select o.id, o.content, o.trust, o.embedding is not null as embedded
       from brain_observations as o
-      where o.entity_id = i.entity_id and o.${sql.raw(mark)} = m.${sql.raw(mark)} and o.observation_type <> 'superseded' and ${inScope("o", scope)}
+      where o.entity_id = i.entity_id and o.${sql.raw(mark)} = m.${sql.raw(mark)} and o.observation_type <> 'superseded' and ${keyedInScope("o", scope)}
       order by o.created_at desc, o.id
       limit ${fixed(SAME_MARK_ROWS)})`;
 
@@ -67,7 +67,7 @@ export const recentSimilarities = query(
   select similarity(r.content, ${q.content}::text)::float8 as similarity
   from (
     select o.content from brain_observations as o
-    where o.entity_id = ${q.entityId}::uuid and o.observation_type <> 'superseded' and ${inScope("o", q.scope)}
+    where o.entity_id = ${q.entityId}::uuid and o.observation_type <> 'superseded' and ${keyedInScope("o", q.scope)}
       and (not ${q.onlyTrusted}::bool or o.trust = 'trusted')
     order by o.created_at desc
     limit ${fixed(RECENT_ROWS)}
@@ -124,7 +124,7 @@ export const insertObservations = (rows: readonly NewObservation[]) => sql`
 export const reinforceObservation = (q: { id: string; by: number; scope: Scope }) => sql`
   update brain_observations as o
   set importance = least(1, o.importance + ${q.by}::float8), access_count = o.access_count + 1, last_accessed = now()
-  where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
+  where o.id = ${q.id}::uuid and ${keyedInScope("o", q.scope)}`;
 
 /** How far live rows are counted: it happens on every write. */
 export const COUNTED_ROWS = 101;
@@ -136,7 +136,7 @@ export const countLive = query(
   select e.id as "entityId", (
     select count(*) from (
       select 1 from brain_observations as o
-      where o.entity_id = e.id and o.observation_type <> 'superseded' and ${inScope("o", q.scope)}
+      where o.entity_id = e.id and o.observation_type <> 'superseded' and ${keyedInScope("o", q.scope)}
       limit ${fixed(COUNTED_ROWS)}) as n)::int as live
   from unnest(${uuidArray(q.entityIds)}) as e(id)
   order by e.id`,
@@ -147,7 +147,7 @@ export const retireFaded = query(
   z.object({ id: uuid, entityId: uuid }),
   (q: { entityIds: readonly string[]; scope: Scope }) => sql`
   update brain_observations as o set observation_type = 'superseded'
-  where o.entity_id = any(${uuidArray(q.entityIds)}) and ${inScope("o", q.scope)}
+  where o.entity_id = any(${uuidArray(q.entityIds)}) and ${keyedInScope("o", q.scope)}
     and o.importance < 0.05 and o.observation_type not in ('decision', 'lesson', 'superseded')
   returning o.id, o.entity_id as "entityId"`,
 );
@@ -166,9 +166,9 @@ export const sameMarkRows = query(
   (q: { entityId: string; scope: Scope; groups: number; limit: number }) => sql`
   select o.id, o.content, o.observation_type as "observationType", o.trust, o.importance, o.project_id as "projectId", o.created_at as "createdAt"
   from brain_observations as o
-  where o.entity_id = ${q.entityId}::uuid and ${inScope("o", q.scope)} and o.observation_type <> 'superseded' and o.words_mark = any(array(
+  where o.entity_id = ${q.entityId}::uuid and ${keyedInScope("o", q.scope)} and o.observation_type <> 'superseded' and o.words_mark = any(array(
     select m.words_mark from brain_observations as m
-    where m.entity_id = ${q.entityId}::uuid and ${inScope("m", q.scope)} and m.observation_type <> 'superseded'
+    where m.entity_id = ${q.entityId}::uuid and ${keyedInScope("m", q.scope)} and m.observation_type <> 'superseded'
     group by m.words_mark having count(*) > 1
     order by m.words_mark limit ${q.groups}::int))
   order by o.words_mark, o.created_at, o.id
@@ -188,12 +188,12 @@ export const retireFor = (q: { id: string; content: string; keeper: string; keep
 export const rewriteObservation = (q: { id: string; content: string; tags: readonly string[]; lexical: string; scope: Scope }) => sql`
   update brain_observations as o
   set content = ${q.content}::text, tags = ${textArray(q.tags)}, lexical = ${q.lexical}::text, extracted_at = null, extraction_attempts = 0
-  where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
+  where o.id = ${q.id}::uuid and ${keyedInScope("o", q.scope)}`;
 
 /** Retires a trusted live row in favour of another trusted one of its entity; with `content` only while it says that. */
 export const supersedeObservation = (q: { id: string; content: string | undefined; successor: string; scope: Scope }) => sql`
   update brain_observations as o set observation_type = 'superseded', superseded_by = ${q.successor}::uuid
-  where o.id = ${q.id}::uuid and o.observation_type <> 'superseded' and o.trust = 'trusted' and ${inScope("o", q.scope)}
+  where o.id = ${q.id}::uuid and o.observation_type <> 'superseded' and o.trust = 'trusted' and ${keyedInScope("o", q.scope)}
     and (${q.content ?? null}::text is null or o.content = ${q.content ?? null}::text)
     and exists (
       select from brain_observations as n
@@ -201,4 +201,4 @@ export const supersedeObservation = (q: { id: string; content: string | undefine
         and n.project_id is not distinct from o.project_id)`;
 
 export const deleteObservation = (q: { id: string; scope: Scope }) => sql`
-  delete from brain_observations as o where o.id = ${q.id}::uuid and ${inScope("o", q.scope)}`;
+  delete from brain_observations as o where o.id = ${q.id}::uuid and ${keyedInScope("o", q.scope)}`;
