@@ -6,10 +6,21 @@ import { json, query, textArray } from "../../src/store/codecs.ts";
 import { eachEngine, testScope } from "../support/engines.ts";
 
 /** Texts that borders like to bend: marks of byte order at the head, controls, halves of pairs of code units that must stay together. */
-const awkward = fc.oneof(
-  fc.constantFrom("\ufeff", "\ufeffBill paid", "\ufeff\ufeff", "a\ufeffb", "\u0001\u0002\u001b[0m\u007f", "\r\n\t\v\f", "\u{1f9e0}\u{10ffff}", "\u200f\u2028"),
-  fc.tuple(fc.constantFrom("", "\ufeff", "\u0001", "\u{1f600}"), fc.string({ unit: "binary" })).map((parts) => parts.join("")),
-).filter((text) => !text.includes("\0") && text.isWellFormed());
+const awkward = fc
+  .oneof(
+    fc.constantFrom(
+      "\ufeff",
+      "\ufeffBill paid",
+      "\ufeff\ufeff",
+      "a\ufeffb",
+      "\u0001\u0002\u001b[0m\u007f",
+      "\r\n\t\v\f",
+      "\u{1f9e0}\u{10ffff}",
+      "\u200f\u2028",
+    ),
+    fc.tuple(fc.constantFrom("", "\ufeff", "\u0001", "\u{1f600}"), fc.string({ unit: "binary" })).map((parts) => parts.join("")),
+  )
+  .filter((text) => !text.includes("\0") && text.isWellFormed());
 
 const echoed = query(
   z.object({ plain: z.string(), inList: z.array(z.string()), inJson: z.object({ text: z.string() }) }),

@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { floatArray, query, uuid, uuidArray } from "../codecs.ts";
-import { inScope } from "./predicates.ts";
+import { keyedInScope } from "./predicates.ts";
 
 /** Values of an entity before its boost, locked until they are written back. */
 export const strengthOf = query(
@@ -12,7 +12,7 @@ export const strengthOf = query(
   select e.importance, e.access_count as "accessCount", e.bcm_theta as theta,
          extract(epoch from now() - e.last_boosted_at)::float8 as "secondsSinceBoost"
   from brain_entities as e
-  where e.id = ${q.id}::uuid and ${inScope("e", q.scope)}
+  where e.id = ${q.id}::uuid and ${keyedInScope("e", q.scope)}
   for no key update`,
 );
 
@@ -31,9 +31,9 @@ export const neighboursOf = query(
   with linked as (
     select l.id, max(l.strength) as strongest
     from (
-      select r.to_entity as id, r.strength from brain_relations as r where r.from_entity = ${q.id}::uuid and ${inScope("r", q.scope)}
+      select r.to_entity as id, r.strength from brain_relations as r where r.from_entity = ${q.id}::uuid and ${keyedInScope("r", q.scope)}
       union all
-      select r.from_entity, r.strength from brain_relations as r where r.to_entity = ${q.id}::uuid and ${inScope("r", q.scope)}
+      select r.from_entity, r.strength from brain_relations as r where r.to_entity = ${q.id}::uuid and ${keyedInScope("r", q.scope)}
     ) as l
     group by l.id
     order by 2 desc, l.id
@@ -41,7 +41,7 @@ export const neighboursOf = query(
   )
   select e.id, e.importance, linked.strongest
   from linked join brain_entities as e on e.id = linked.id
-  where ${inScope("e", q.scope)}
+  where ${keyedInScope("e", q.scope)}
   order by e.id
   for no key update of e`,
 );
@@ -54,4 +54,4 @@ export const saveImportances = (rows: readonly { readonly id: string; readonly i
 /** Observations that were shown: access slows their decay. */
 export const markAccessed = (q: { ids: readonly string[]; scope: Scope }) => sql`
   update brain_observations as o set last_accessed = now(), access_count = o.access_count + 1
-  where o.id = any(${uuidArray(q.ids)}) and ${inScope("o", q.scope)}`;
+  where o.id = any(${uuidArray(q.ids)}) and ${keyedInScope("o", q.scope)}`;

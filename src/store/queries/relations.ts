@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { floatArray, int8, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { isVouchedFor } from "./entities.ts";
-import { inScope } from "./predicates.ts";
+import { inScope, keyedInScope } from "./predicates.ts";
 
 const Linked = z.object({
   entity: z.string(),
@@ -144,4 +144,4 @@ const WALKED = 0.02;
 /** Edges that a walk followed; a guess gains nothing by being looked at. */
 export const strengthenWalked = (q: { ids: readonly string[]; scope: Scope }) => sql`
   update brain_relations as r set strength = least(1, r.strength + ${WALKED}::float8), last_traversed = now()
-  where r.id = any(${uuidArray(q.ids)}) and r.provenance <> 'predicted' and ${inScope("r", q.scope)}`;
+  where r.id = any(${uuidArray(q.ids)}) and r.provenance <> 'predicted' and ${keyedInScope("r", q.scope)}`;

@@ -47,6 +47,12 @@ eachEngine("observations-growth", (engine) => {
     for (let i = 0; i < WARM; i++) await add(`late ${i}`);
     seen.set("a new name among 10,000", await add("late and new"));
     seen.set("the 1,000th of an entity", await add("busy"));
+    const { id } = await call("cuba_cronica", { action: "add", entity_name: "busy", content: text(++serial) });
+    await call("cuba_cronica", { action: "delete", observation_id: id });
+    seen.set("a deletion", latest());
+    const decision = { action: "record", title: "Use the queue", context: "bursts", chosen: "a queue", rationale: "it waits" };
+    await call("cuba_decreto", decision);
+    seen.set("a decision", latest());
   }, FILL_MS);
 
   test("a new name among 10,000 costs the visits of one among a few", () => {
@@ -64,5 +70,13 @@ eachEngine("observations-growth", (engine) => {
     // Live rows are counted up to 101 and the gate compares with 20; the rest finds single rows by key.
     expect(late.brain_observations ?? 0).toBeLessThanOrEqual(150);
     expect(total(late) - (late.brain_observations ?? 0)).toBeLessThanOrEqual(total(tenth) - (tenth.brain_observations ?? 0) + 10);
+  });
+
+  test("a deletion and a decision visit their own rows, not the project's", () => {
+    for (const what of ["a deletion", "a decision"]) {
+      const visits = seen.get(what) ?? {};
+      expect(total(visits)).toBeGreaterThan(0);
+      expect(total(visits)).toBeLessThanOrEqual(60);
+    }
   });
 });
