@@ -3,6 +3,8 @@ import type { Embedder } from "../inference/port.ts";
 import { createCalibration } from "../services/calibration.ts";
 import { createContradictions } from "../services/conflicts/contradictions.ts";
 import { createJudgments } from "../services/conflicts/judgments.ts";
+import { createGaps } from "../services/gaps.ts";
+import { createHypotheses } from "../services/hypotheses.ts";
 import { createIngest, type IngestParts } from "../services/ingest/ingest.ts";
 import type { Judge } from "../services/judge/judge.ts";
 import type { Database } from "../store/port.ts";
@@ -17,5 +19,7 @@ export const composeCognition = ({ db, embedder, judge, ...rest }: CognitionPart
   calibration: createCalibration({ db }),
   contradictions: createContradictions({ db, embedder }),
   judgments: createJudgments({ db, embedder, judge }),
+  gaps: createGaps({ db }),
+  hypotheses: createHypotheses({ db }),
   ingest: createIngest({ db, judge, now: () => new Date(), ...rest }),
 });

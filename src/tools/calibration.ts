@@ -12,7 +12,7 @@ const nothing = z.object({});
 export default defineTool({
   name: "cuba_calibrar",
   group: "cognition",
-  profile: "full",
+  profile: "standard",
   title: "Calibration and source trust",
   describe:
     "Learn from outcomes how far verification levels and sources can be believed. resolve with the verify_id of a verification: outcome says whether the prediction was right (a claim called contradicted that is false is correct).",

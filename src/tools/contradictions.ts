@@ -7,7 +7,7 @@ import { round } from "./numbers.ts";
 export default defineTool({
   name: "cuba_contradiccion",
   group: "cognition",
-  profile: "full",
+  profile: "standard",
   title: "Contradictions",
   describe:
     "Find memories of one entity that may deny each other, without a model: close in meaning and one of them negated, or judged so before. Ranked by score. Read-only; cuba_juez decides.",

@@ -10,6 +10,8 @@ import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
+import gaps from "./gaps.ts";
+import hypotheses from "./hypotheses.ts";
 import ingest from "./ingest.ts";
 import judge from "./judge.ts";
 import observations from "./observations.ts";
@@ -39,9 +41,11 @@ export const tools: readonly Tool[] = [
   projects,
   compaction,
   procedures,
-  triggers,
+  gaps,
+  hypotheses,
   contradictions,
   judge,
+  triggers,
   calibration,
   audit,
   workingMemory,

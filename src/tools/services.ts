@@ -10,6 +10,8 @@ import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
 import type { Errors } from "../services/errors.ts";
+import type { Gaps } from "../services/gaps.ts";
+import type { Hypotheses } from "../services/hypotheses.ts";
 import type { Ingest } from "../services/ingest/ingest.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { Procedures } from "../services/procedures.ts";
@@ -30,6 +32,8 @@ export interface Services {
   readonly episodes: Episodes;
   readonly relations: Relations;
   readonly ingest: Ingest;
+  readonly gaps: Gaps;
+  readonly hypotheses: Hypotheses;
   readonly search: Search;
   readonly errors: Errors;
   readonly audit: Audit;

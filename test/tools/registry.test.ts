@@ -60,6 +60,19 @@ describe("the catalogue", () => {
     expect(listed(tools, "typo")).toEqual(listed(tools, "full"));
   });
 
+  test("each profile lists what the specification names", () => {
+    const names = (profile: string) => listed(tools, profile).map((tool) => tool.name.replace("cuba_", ""));
+    const lean = "faro expediente decreto jornada cronica ingesta alarma remedio receta pizarra whoami artefacto contexto".split(" ");
+    const agent = [...lean, "alma", "puente", "proyecto", "pre_compact"];
+    const standard = [...agent, "eco", "reflexion", "hipotesis", "contradiccion", "centinela", "calibrar"];
+    expect(names("lean").sort()).toEqual([...lean, "tools", "call"].sort());
+    expect(names("AGENT").sort()).toEqual(agent.sort());
+    // What is not there yet cannot be listed; nothing else may be missing or added.
+    const there = standard.filter((name) => tools.some((tool) => tool.name === `cuba_${name}`));
+    expect(names("standard").sort()).toEqual(there.sort());
+    expect(standard.filter((name) => !there.includes(name)).every((name) => name === "eco")).toBe(true);
+  });
+
   test("a listing leaves out what tells a caller nothing, and keeps what does", () => {
     const tool = defineTool({
       name: "cuba_sample",

@@ -1,5 +1,5 @@
 /** The part of the graph around an entity, loaded ring by ring, in the terms of `domain/graph`. */
-import type { Direction, Edge } from "../../domain/graph/edges.ts";
+import type { Direction, Edge, RelationType } from "../../domain/graph/edges.ts";
 import type { Scope } from "../../kernel/context.ts";
 import type { Tx } from "../../store/port.ts";
 import { type EdgeRow, edgesAt } from "../../store/queries/relations.ts";
@@ -28,13 +28,15 @@ export interface LoadOptions {
   readonly depth: number;
   readonly scope: Scope;
   readonly withPredicted: boolean;
+  /** Relations of these types only; all of them when absent. */
+  readonly types?: readonly RelationType[];
 }
 
 /** Every edge that a walk of `depth` steps from `start` could follow. */
 export async function loadNeighbourhood(
   tx: Tx,
   start: string,
-  { direction, depth, scope, withPredicted }: LoadOptions,
+  { direction, depth, scope, withPredicted, types }: LoadOptions,
 ): Promise<Neighbourhood> {
   const rows = new Map<string, EdgeRow>();
   const seen = new Set([start]);
@@ -46,7 +48,7 @@ export async function loadNeighbourhood(
       complete = false;
       break;
     }
-    const found = await tx.all(edgesAt({ nodes: frontier, direction, scope, withPredicted, limit: limit + 1 }));
+    const found = await tx.all(edgesAt({ nodes: frontier, direction, scope, withPredicted, types, limit: limit + 1 }));
     if (found.length > limit) complete = false;
     const next = new Set<string>();
     for (const row of found.slice(0, limit)) {

@@ -59,12 +59,20 @@ export type EdgeRow = z.output<typeof EdgeRow>;
  */
 export const edgesAt = query(
   EdgeRow,
-  (q: { nodes: readonly string[]; direction: "out" | "in" | "both"; scope: Scope; withPredicted: boolean; limit: number }) => {
+  (q: {
+    nodes: readonly string[];
+    direction: "out" | "in" | "both";
+    scope: Scope;
+    withPredicted: boolean;
+    types?: readonly string[] | undefined;
+    limit: number;
+  }) => {
     const nodes = uuidArray(q.nodes);
+    const ofType = q.types === undefined ? sql`true` : sql`r.relation_type = any(${textArray(q.types)})`;
     const side = (column: "from_entity" | "to_entity", always: boolean) => sql`
       select r.id from brain_relations as r
       where r.${sql.raw(column)} = any(${nodes}) and ${always ? sql`true` : sql`r.bidirectional`} and ${inScope("r", q.scope)}
-        and (${q.withPredicted}::bool or r.provenance <> 'predicted')`;
+        and (${q.withPredicted}::bool or r.provenance <> 'predicted') and ${ofType}`;
     return sql`
   select r.id, r.from_entity as from, f.name as "fromName", r.to_entity as to, t.name as "toName", r.relation_type as relation,
          r.strength, r.bidirectional as "isBidirectional", r.provenance
