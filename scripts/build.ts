@@ -77,6 +77,12 @@ export interface Built {
 }
 
 /** Builds one executable. @throws Error with the bundler's messages. */
+/** The commit of the sources; undefined outside of a clone (an archive of the sources is built too). */
+function commit(): string | undefined {
+  const asked = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { cwd: root, stderr: "ignore" });
+  return asked.exitCode === 0 ? asked.stdout.toString().trim() : undefined;
+}
+
 export async function build(target: Target, entry: string, outfile: string): Promise<Built> {
   mkdirSync(join(root, ".cache"), { recursive: true });
   const work = mkdtempSync(join(root, ".cache", "build-"));
@@ -101,6 +107,7 @@ export async function build(target: Target, entry: string, outfile: string): Pro
       format: "esm",
       minify: { whitespace: true, syntax: true },
       plugins: [embeddedRuntime],
+      define: { BUILD_COMMIT: JSON.stringify(commit()) ?? "undefined" },
       compile: {
         target: `bun-${target.name}` as Bun.Build.CompileTarget,
         executablePath,

@@ -1,17 +1,18 @@
 /**
- * Quality of the real `cuba_faro` on the development sets, arm by arm and fused, with paired intervals.
+ * Quality of the real `cuba_faro` on the development sets and the public corpus, arm by arm and fused, with paired intervals.
  *
  *   bun bench/retrieval/eval.ts [--no-model] [--sets LoCoMo,en,…] [--variants scores,rrf,…] [--anew]
+ *
+ * What was measured at a commit is kept, so that a run that is cut short goes on where it was, and the tables show all of it.
  */
 
-import { readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import type { FusionMode } from "../../src/domain/retrieval/fusion.ts";
 import { mean } from "../../src/domain/retrieval/metrics.ts";
-import { comparePaired } from "../../src/domain/retrieval/statistics.ts";
+import { comparePaired, type PairedComparison } from "../../src/domain/retrieval/statistics.ts";
 import type { Embedder } from "../../src/inference/port.ts";
 import type { CallContext } from "../../src/kernel/context.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -27,7 +28,8 @@ import type { EvaluationSettings } from "../../src/services/evaluation/report.ts
 import { createSearch } from "../../src/services/search/search.ts";
 import type { Database } from "../../src/store/port.ts";
 import { faroAsAsked } from "../../src/tools/search.ts";
-import { benchContext, openBenchDatabase, realEmbedder, withoutModel } from "./bench-database.ts";
+import { corpusFile, corpusProjects } from "../support/corpus.ts";
+import { benchContext, benchFolder, openBenchDatabase, realEmbedder, withoutModel } from "./bench-database.ts";
 import { sharedFolder } from "./eval-sets.ts";
 
 interface Part {
@@ -45,29 +47,39 @@ const SETS: readonly { readonly name: string; readonly parts: readonly Part[] }[
   { name: "es>en", parts: [{ corpus: "xquad-r/en", questions: "xquad-r/es-to-en" }] },
   { name: "zh>en", parts: [{ corpus: "xquad-r/en", questions: "xquad-r/zh-to-en" }] },
   { name: "CoSQA", parts: [{ corpus: "cosqa/", questions: "cosqa/" }] },
+  { name: "public", parts: corpusProjects.map((project) => ({ corpus: project, questions: project })) },
 ];
-const fileOf = (stem: string, kind: "corpus" | "questions") =>
-  join(sharedFolder(), "data/eval", stem.endsWith("/") ? `${stem}${kind}.jsonl` : `${stem}.${kind}.jsonl`);
+function fileOf(stem: string, kind: "corpus" | "questions"): string {
+  const project = corpusProjects.find((name) => name === stem);
+  if (project !== undefined) return corpusFile(project, kind);
+  return join(sharedFolder(), "data/eval", stem.endsWith("/") ? `${stem}${kind}.jsonl` : `${stem}.${kind}.jsonl`);
+}
 
 interface Variant {
   readonly name: string;
-  readonly fusion?: FusionMode;
-  readonly entityLeg?: boolean;
   readonly settings?: Partial<EvaluationSettings>;
   /** A session is open whose goal names the corpus's first entity. */
   readonly session?: boolean;
   readonly needsModel?: boolean;
 }
+const BASE = "scores";
+/** One arm alone: nothing else speaks. */
+const SINGLE_ARMS: readonly Variant[] = [
+  { name: "text alone", settings: { bm25: false, vector: false, entityLeg: false } },
+  { name: "BM25 alone", settings: { text: false, vector: false, entityLeg: false } },
+  { name: "vector alone", settings: { text: false, bm25: false, entityLeg: false }, needsModel: true },
+];
 const VARIANTS: readonly Variant[] = [
-  { name: "text alone", settings: { bm25: false, vector: false }, entityLeg: false },
-  { name: "BM25 alone", settings: { text: false, vector: false }, entityLeg: false },
-  { name: "vector alone", settings: { text: false, bm25: false }, entityLeg: false, needsModel: true },
-  { name: "scores" },
-  { name: "rrf", fusion: "rrf" },
-  { name: "scores, no entity leg", entityLeg: false },
-  { name: "scores, session", session: true },
-  { name: "scores, diversified", settings: { diversify: true } },
-  { name: "scores, cover density", settings: { coverDensity: true } },
+  ...SINGLE_ARMS,
+  { name: BASE },
+  { name: "scores without text", settings: { text: false } },
+  { name: "rrf", settings: { fusion: "rrf" } },
+  { name: "rrf without text", settings: { fusion: "rrf", text: false } },
+  { name: "scores without entities", settings: { entityLeg: false } },
+  { name: "rrf without entities", settings: { fusion: "rrf", entityLeg: false } },
+  { name: "scores in a session", session: true },
+  { name: "scores diversified", settings: { diversify: true } },
+  { name: "scores by cover density", settings: { coverDensity: true } },
 ];
 
 const args = process.argv.slice(2);
@@ -146,69 +158,137 @@ const datasetOf = (stem: string): Dataset => {
   return known;
 };
 
-const scores = new Map<string, Map<string, number[]>>();
-const latencies = new Map<string, number[]>();
+/** One number a question, in the order of the questions. */
+interface Scores {
+  readonly ndcg: readonly number[];
+  readonly recallAtOne: readonly number[];
+  readonly reciprocalRank: readonly number[];
+}
+interface Cost {
+  readonly tokens: number;
+  readonly p50: number;
+  readonly p95: number;
+}
+
+const service = createSearch({ db, embedder: models, fusion: "scores", entityLeg: true });
+const evaluation = createEvaluation({
+  db,
+  ask: faroAsAsked({ search: service, presentation: { compactChars: 1_200 } }),
+  clock: () => performance.now(),
+  facts: { version: VERSION, commit: git, fusion: "scores", models: { embedder: models.label } },
+});
+
+async function measure(set: (typeof SETS)[number], variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
+  const reports = [];
+  for (const part of set.parts) {
+    const id = projects.get(projectName(part)) ?? "";
+    const ctx: CallContext = {
+      ...benchContext({ kind: "project", id }),
+      session: variant.session === true ? await sessionOf(id) : undefined,
+    };
+    const { metrics } = await evaluation.run(ctx, datasetOf(part.questions), { ...DEFAULT_SETTINGS, ...variant.settings, lexicalOnly });
+    if (metrics.missingIds > 0 || metrics.unmeasurable > 0) throw new Error(`${part.corpus}: ${metrics.missingIds} ids are missing`);
+    reports.push(metrics);
+  }
+  const perQuery = reports.flatMap((metrics) => metrics.perQuery);
+  return {
+    scores: {
+      ndcg: perQuery.map(({ ndcg }) => ndcg),
+      recallAtOne: perQuery.map(({ recallAtOne }) => recallAtOne),
+      reciprocalRank: perQuery.map(({ reciprocalRank }) => reciprocalRank),
+    },
+    cost: {
+      tokens: mean(reports.map(({ meanTokens }) => meanTokens)),
+      p50: mean(reports.map(({ latencyP50Ms }) => latencyP50Ms)),
+      p95: mean(reports.map(({ latencyP95Ms }) => latencyP95Ms)),
+    },
+  };
+}
+
+const keptPath = join(benchFolder(), `eval-${git}-${lexicalOnly ? "words" : "e5"}.jsonl`);
+const keptRow = z.object({
+  set: z.string(),
+  variant: z.string(),
+  scores: z.object({ ndcg: z.array(z.number()), recallAtOne: z.array(z.number()), reciprocalRank: z.array(z.number()) }),
+  cost: z.object({ tokens: z.number(), p50: z.number(), p95: z.number() }),
+});
+const kept = (existsSync(keptPath) ? readFileSync(keptPath, "utf8").trim().split("\n") : []).map((line) => keptRow.parse(JSON.parse(line)));
+async function keptOrMeasured(set: (typeof SETS)[number], variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
+  const known = kept.find((row) => row.set === set.name && row.variant === variant.name);
+  if (known !== undefined) return known;
+  const measured = await measure(set, variant);
+  appendFileSync(keptPath, `${JSON.stringify({ set: set.name, variant: variant.name, ...measured })}\n`);
+  return measured;
+}
+
+const found = new Map<string, Map<string, Scores>>();
+const costs = new Map<string, Cost[]>();
 for (const set of sets) {
-  const ofSet = new Map<string, number[]>();
-  scores.set(set.name, ofSet);
+  const ofSet = new Map<string, Scores>();
+  found.set(set.name, ofSet);
   for (const variant of variants) {
-    const service = createSearch({ db, embedder: models, fusion: variant.fusion ?? "scores", entityLeg: variant.entityLeg ?? true });
-    const ask = faroAsAsked({ search: service, presentation: { compactChars: 1_200 } });
-    const evaluation = createEvaluation({
-      db,
-      ask,
-      clock: () => performance.now(),
-      facts: { version: VERSION, commit: git, fusion: variant.fusion ?? "scores", models: { embedder: models.label } },
-    });
-    const all: number[] = [];
-    const times: number[] = latencies.get(variant.name) ?? [];
-    for (const part of set.parts) {
-      const id = projects.get(projectName(part)) ?? "";
-      const ctx: CallContext = {
-        ...benchContext({ kind: "project", id }),
-        session: variant.session === true ? await sessionOf(id) : undefined,
-      };
-      const { metrics } = await evaluation.run(ctx, datasetOf(part.questions), { ...DEFAULT_SETTINGS, ...variant.settings, lexicalOnly });
-      if (metrics.missingIds > 0 || metrics.unmeasurable > 0) throw new Error(`${part.corpus}: ${metrics.missingIds} ids are missing`);
-      all.push(...metrics.perQuery.map(({ ndcg }) => ndcg));
-      times.push(metrics.latencyP50Ms);
-    }
-    ofSet.set(variant.name, all);
-    latencies.set(variant.name, times);
-    console.error(`${set.name} ${variant.name} ${mean(all).toFixed(4)}`);
+    const { scores, cost } = await keptOrMeasured(set, variant);
+    ofSet.set(variant.name, scores);
+    costs.set(variant.name, [...(costs.get(variant.name) ?? []), cost]);
+    console.error(`${set.name} ${variant.name} ${mean(scores.ndcg).toFixed(4)}`);
   }
 }
 
 const short = (value: number) => value.toFixed(3).replace(/^(-?)0/, "$1");
-console.log(`\nnDCG@10 (first position undiscounted); * = differs from 'scores' (paired 95 % interval)`);
-console.log("".padEnd(24), ...sets.map(({ name }) => name.padStart(8)), "  p50 ms");
+const scoresOf = (set: string, variant: string): Scores =>
+  found.get(set)?.get(variant) ?? { ndcg: [], recallAtOne: [], reciprocalRank: [] };
+
+function table(title: string, pick: (scores: Scores) => readonly number[]): void {
+  console.log(`\n${title}; * = differs from '${BASE}' (paired 95 % interval)`);
+  console.log("".padEnd(24), ...sets.map(({ name }) => name.padStart(8)));
+  for (const { name } of variants) {
+    const cells = sets.map((set) => {
+      const [mine, base] = [pick(scoresOf(set.name, name)), pick(scoresOf(set.name, BASE))];
+      const mark = base.length > 0 && name !== BASE && !comparePaired(base, mine).touchesZero ? "*" : " ";
+      return `${short(mean(mine))}${mark}`.padStart(8);
+    });
+    console.log(name.padEnd(24), ...cells);
+  }
+}
+table("nDCG@10 (first position undiscounted)", ({ ndcg }) => ndcg);
+table("recall@1", ({ recallAtOne }) => recallAtOne);
+table("MRR", ({ reciprocalRank }) => reciprocalRank);
+
+console.log("\ncost of an answer, mean over the sets");
+console.log("".padEnd(24), ...["tokens", "p50 ms", "p95 ms"].map((name) => name.padStart(8)));
 for (const { name } of variants) {
-  const cells = sets.map((set) => {
-    const mine = scores.get(set.name)?.get(name) ?? [];
-    const base = scores.get(set.name)?.get("scores");
-    const mark = base !== undefined && name !== "scores" && !comparePaired(base, mine).touchesZero ? "*" : " ";
-    return `${short(mean(mine))}${mark}`.padStart(8);
-  });
-  console.log(
-    name.padEnd(24),
-    ...cells,
-    mean(latencies.get(name) ?? [])
-      .toFixed(1)
-      .padStart(8),
-  );
+  const mine = costs.get(name) ?? [];
+  const cells = [
+    mean(mine.map(({ tokens }) => tokens)).toFixed(0),
+    ...(["p50", "p95"] as const).map((q) => mean(mine.map((c) => c[q])).toFixed(1)),
+  ];
+  console.log(name.padEnd(24), ...cells.map((cell) => cell.padStart(8)));
 }
 
-const single = ["BM25 alone", "vector alone"].filter((name) => variants.some((variant) => variant.name === name));
-if (variants.some(({ name }) => name === "scores") && single.length > 0) {
-  console.log("\n'scores' against each single arm: difference [95 % paired interval]");
-  for (const set of sets) {
-    const ofSet = scores.get(set.name);
-    const cells = single.map((name) => {
-      const c = comparePaired(ofSet?.get(name) ?? [], ofSet?.get("scores") ?? []);
-      const verdict = c.touchesZero ? "equal" : c.difference > 0 ? "above" : "BELOW";
-      return `${name}: ${short(c.difference)} [${short(c.interval.low)}, ${short(c.interval.high)}] ${verdict}`;
+const interval = (c: PairedComparison) => `${short(c.difference)} [${short(c.interval.low)}, ${short(c.interval.high)}]`;
+const verdict = (c: PairedComparison) => (c.touchesZero ? "equal" : c.difference > 0 ? "above" : "BELOW");
+for (const fused of [BASE, "rrf"].filter((name) => variants.some((variant) => variant.name === name))) {
+  const arms = SINGLE_ARMS.filter(({ name }) => variants.some((variant) => variant.name === name));
+  if (arms.length === 0) continue;
+  console.log(`\n'${fused}' against each single arm, nDCG@10: difference [95 % paired interval]`);
+  for (const { name: set } of sets) {
+    const cells = arms.map(({ name }) => {
+      const c = comparePaired(scoresOf(set, name).ndcg, scoresOf(set, fused).ndcg);
+      return `${name}: ${interval(c)} ${verdict(c)}`;
     });
-    console.log(set.name.padEnd(8), cells.join("   "));
+    console.log(set.padEnd(8), cells.join("   "));
+  }
+}
+
+const ablations = variants.filter(({ name }) => name !== BASE && !SINGLE_ARMS.some((arm) => arm.name === name));
+if (variants.some(({ name }) => name === BASE) && ablations.length > 0) {
+  console.log(`\neach variant against '${BASE}', nDCG@10: difference [95 % paired interval]`);
+  for (const { name } of ablations) {
+    const cells = sets.map(({ name: set }) => {
+      const c = comparePaired(scoresOf(set, BASE).ndcg, scoresOf(set, name).ndcg);
+      return `${set} ${interval(c)}${c.touchesZero ? "" : "*"}`;
+    });
+    console.log(`${name}: ${cells.join(" · ")}`);
   }
 }
 await models.close();

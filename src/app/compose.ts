@@ -154,7 +154,15 @@ function assemble(
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
       further: consolidationMethods({ db, rem, stopped: stopped.signal }),
-      evaluation: { db, services, chunks: graph.chunks, queue: graph.queue, embedder, fusion: settings.FUSION.value },
+      evaluation: {
+        db,
+        services,
+        chunks: graph.chunks,
+        queue: graph.queue,
+        embedder,
+        reranker: models.reranker,
+        fusion: settings.FUSION.value,
+      },
     }),
   });
   // Texts that were stored while no model was there, or whose vectors a shutdown cut short.

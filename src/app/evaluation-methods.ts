@@ -1,12 +1,13 @@
 /** What `eval` asks of the owner of the memories: measure, count coverage, fill an empty database. */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import type { Embedder } from "../inference/port.ts";
+import { type FusionMode, fusionModes } from "../domain/retrieval/fusion.ts";
+import type { Embedder, Reranker } from "../inference/port.ts";
 import type { CallContext, CallScope, Scope } from "../kernel/context.ts";
 import { noDeadline } from "../kernel/deadline.ts";
 import { invalid, notFound, unavailable } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
-import { VERSION } from "../kernel/version.ts";
+import { COMMIT, VERSION } from "../kernel/version.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { Chunks } from "../services/chunks.ts";
 import type { EmbeddingQueue } from "../services/embedding/queue.ts";
@@ -27,7 +28,8 @@ export interface EvaluationMethodParts {
   readonly queue: Pick<EmbeddingQueue, "poke" | "drain">;
   readonly embedder: Embedder;
   /** How the arms are fused (`CUBA_FUSION`), for the report. */
-  readonly fusion: string;
+  readonly fusion: FusionMode;
+  readonly reranker: Pick<Reranker, "status">;
 }
 
 /** Vectors of a corpus are waited for: what is measured without them is another search. An hour is 20,000 texts on a slow machine. */
@@ -45,11 +47,19 @@ const settingsSchema = z
     text: z.boolean(),
     vector: z.boolean(),
     coverDensity: z.boolean(),
+    entityLeg: z.boolean(),
+    fusion: z.enum(fusionModes),
+    goal: z.string(),
     diversify: z.boolean(),
     mmrLambda: z.number().min(0).max(1),
     lexicalOnly: z.boolean(),
   })
   .partial();
+
+function rerankerName(reranker: Pick<Reranker, "status">): string {
+  const status = reranker.status();
+  return status.state === "missing" ? "none" : status.model;
+}
 
 type Call = Parameters<OwnerMethod>[1];
 
@@ -94,7 +104,15 @@ async function textOf(file: unknown): Promise<string> {
 const datasetOf = async (file: unknown): Promise<Dataset> =>
   file === undefined ? { questions: builtInQuestions, dropped: 0 } : readDataset(await textOf(file));
 
-export function evaluationMethods({ db, services, chunks, queue, embedder, fusion }: EvaluationMethodParts): [string, OwnerMethod][] {
+export function evaluationMethods({
+  db,
+  services,
+  chunks,
+  queue,
+  embedder,
+  fusion,
+  reranker,
+}: EvaluationMethodParts): [string, OwnerMethod][] {
   const ask = faroAsAsked(services);
   /** Made for each run: which model answers is a fact of that moment. */
   const evaluation = () => {
@@ -103,7 +121,7 @@ export function evaluationMethods({ db, services, chunks, queue, embedder, fusio
       db,
       ask,
       clock: () => performance.now(),
-      facts: { version: VERSION, commit: undefined, fusion, models: { embedder: model } },
+      facts: { version: VERSION, commit: COMMIT, fusion, models: { embedder: model, reranker: rerankerName(reranker) } },
     });
   };
   return [
@@ -112,6 +130,10 @@ export function evaluationMethods({ db, services, chunks, queue, embedder, fusio
       async ({ dataset, project, settings }, call) => {
         const given = settingsSchema.parse(settings ?? {});
         const questions = await datasetOf(dataset);
+        if (questions.questions.length === 0)
+          throw invalid(
+            `${String(dataset)} holds no question that could be measured (${questions.dropped} rows name nothing that could be found). Nothing was measured.`,
+          );
         const ctx = contextOf(call, await scopeOf(db, project, call.signal, "refuse"));
         const report = await evaluation().run(ctx, questions, { ...DEFAULT_SETTINGS, ...given });
         return { report: reportJson(report), text: reportText(report) };

@@ -2,3 +2,8 @@
 import manifest from "../../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;
+
+declare const BUILD_COMMIT: string | undefined;
+
+/** The commit that a compiled program was built from; undefined where the sources run themselves. */
+export const COMMIT: string | undefined = typeof BUILD_COMMIT === "string" ? BUILD_COMMIT : undefined;

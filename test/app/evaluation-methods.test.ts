@@ -38,6 +38,7 @@ eachEngine("eval in a project", (engine) => {
         chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
         queue: { poke: () => {}, drain: async () => 0 },
         embedder: noEmbedder,
+        reranker: noEmbedder,
         fusion: "scores",
       }),
     );
@@ -68,6 +69,12 @@ eachEngine("eval in a project", (engine) => {
     });
     expect(await ask("owner/coverage", { project: "quill", dataset })).toMatchObject({ present_in_kg: 1 });
     expect(await ask("owner/coverage", { project: "harbor", dataset })).toMatchObject({ present_in_kg: 1, gold_entities: 2 });
+  });
+
+  test("refuses a dataset with nothing to measure, saying how many rows it left out", async () => {
+    const dataset = join(folder, "empty.jsonl");
+    writeFileSync(dataset, '{"query":"a"}\n\n{"query":"b"}\n');
+    await expect(ask("owner/evaluate", { dataset })).rejects.toThrow("holds no question that could be measured (2 rows name nothing");
   });
 
   test("refuses to measure in a project that does not exist, and to load into one that holds rows", async () => {

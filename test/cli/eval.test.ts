@@ -8,7 +8,24 @@ describe("eval", () => {
   test("measures through the owner, with every setting that was given", async () => {
     const host = fakeHost({ answer: () => ({ report: { metrics: { ndcg_at_k: 0.5 } }, text: "nDCG@5=0.5000" }) });
     expect(
-      await runCli(["eval", "-d", "q.jsonl", "--k", "5", "--no-vector", "--cover-density", "--lexical-only", "--max-tokens=5000"], host),
+      await runCli(
+        [
+          "eval",
+          "-d",
+          "q.jsonl",
+          "--k",
+          "5",
+          "--no-vector",
+          "--cover-density",
+          "--lexical-only",
+          "--max-tokens=5000",
+          "--no-entity-leg",
+          "--fusion=rrf",
+          "--goal",
+          "ship it",
+        ],
+        host,
+      ),
     ).toBe(0);
     expect(host.sent[0]?.method).toBe("owner/evaluate");
     expect(host.sent[0]?.params).toMatchObject({
@@ -23,6 +40,9 @@ describe("eval", () => {
         lexicalOnly: true,
         format: "verbose",
         mmrLambda: 0.7,
+        entityLeg: false,
+        fusion: "rrf",
+        goal: "ship it",
       },
     });
     expect(host.out()).toBe("nDCG@5=0.5000\n");

@@ -28,6 +28,9 @@ export default command({
     noText: flag("leave the text arm out"),
     noVector: flag("leave the vector arm out"),
     coverDensity: flag("cover density in place of BM25"),
+    noEntityLeg: flag("leave out the leg of the entities that a question names"),
+    fusion: option(oneOf(["scores", "rrf"]), "how the arms are fused; as configured when left out", { hint: "scores|rrf" }),
+    goal: option(text, "measure as in a session with this goal", { hint: "TEXT" }),
     lexicalOnly: flag("a run on words alone is meant; else a limited answer ends the run"),
     compare: flag("compare two reports of --json, pair by pair"),
     coverage: option(path, "how many of the entities that a dataset names exist", { hint: "FILE" }),
@@ -84,6 +87,9 @@ interface Settings {
   readonly noText: boolean;
   readonly noVector: boolean;
   readonly coverDensity: boolean;
+  readonly noEntityLeg: boolean;
+  readonly fusion: string | undefined;
+  readonly goal: string | undefined;
   readonly lexicalOnly: boolean;
   readonly json: boolean;
 }
@@ -103,6 +109,9 @@ async function measure(args: Settings, { gateway, host, out }: CommandContext): 
     text: !args.noText,
     vector: !args.noVector,
     coverDensity: args.coverDensity,
+    entityLeg: !args.noEntityLeg,
+    ...(args.fusion === undefined ? {} : { fusion: args.fusion }),
+    ...(args.goal === undefined ? {} : { goal: args.goal }),
     diversify: args.diversify,
     mmrLambda: args.mmrLambda,
     lexicalOnly: args.lexicalOnly,

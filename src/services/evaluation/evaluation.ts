@@ -55,6 +55,9 @@ export const DEFAULT_SETTINGS: EvaluationSettings = {
   text: true,
   vector: true,
   coverDensity: false,
+  entityLeg: true,
+  fusion: undefined,
+  goal: undefined,
   diversify: false,
   mmrLambda: 0.7,
   lexicalOnly: false,
@@ -81,6 +84,9 @@ export function createEvaluation({ db, ask, facts, clock }: EvaluationParts): Ev
       noText: !settings.text,
       noVector: !settings.vector,
       coverDensity: settings.coverDensity,
+      noEntityLeg: !settings.entityLeg,
+      ...(settings.fusion === undefined ? {} : { fusion: settings.fusion }),
+      ...(settings.goal === undefined ? {} : { goals: [settings.goal] }),
     });
     const ms = clock() - startedAt;
     if (answer.degraded === true && !settings.lexicalOnly)
@@ -202,6 +208,7 @@ function metricsOf(
     mrr: mean(scored.map(({ ranked, relevant }) => reciprocalRank(ranked, relevant))),
     precision: mean(scored.map(({ ranked, relevant }) => precision(ranked, relevant, k))),
     recall: mean(scored.map(({ ranked, relevant }) => recall(ranked, relevant, k))),
+    recallAtOne: mean(scored.map(({ ranked, relevant }) => recall(ranked, relevant, 1))),
     exactMatch: average(withAnswer.map(({ topText, question }) => exactMatch(topText, question.expectedAnswer ?? ""))),
     f1: average(withAnswer.map(({ topText, question }) => wordF1(topText, question.expectedAnswer ?? ""))),
     meanTokens: mean(measured.map(({ tokens }) => tokens)),
@@ -219,10 +226,12 @@ function metricsOf(
     falseAbstentionRate: average(answerable.map(({ ids }) => (ids.length === 0 ? 1 : 0))),
     interval: bootstrapInterval(scores),
     detectableEffect: detectableEffect(scores),
-    perQuery: scored.map(({ question }, at) => ({
+    perQuery: scored.map(({ question, ranked, relevant }, at) => ({
       key: new Bun.CryptoHasher("sha256").update(question.query).digest("hex").slice(0, 12),
       query: question.query,
       ndcg: scores[at] ?? 0,
+      reciprocalRank: reciprocalRank(ranked, relevant),
+      recallAtOne: recall(ranked, relevant, 1),
       ability: question.ability,
       questionClass: question.questionClass,
     })),

@@ -1,4 +1,5 @@
 /** What a measurement found, as the JSON that `--compare` reads and as text for a person (`retrieval.md` §9.3). */
+import type { FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { Interval } from "../../domain/retrieval/statistics.ts";
 
 /** Settings of a run; all of them are in its report, so that two reports can be compared honestly. */
@@ -14,6 +15,12 @@ export interface EvaluationSettings {
   readonly text: boolean;
   readonly vector: boolean;
   readonly coverDensity: boolean;
+  /** The leg of the entities that a question names. */
+  readonly entityLeg: boolean;
+  /** Undefined: as configured. */
+  readonly fusion: FusionMode | undefined;
+  /** As in a session with this goal. */
+  readonly goal: string | undefined;
   readonly diversify: boolean;
   readonly mmrLambda: number;
   /** A run without a model is meant; else a degraded answer fails the run. */
@@ -24,7 +31,8 @@ export interface EvaluationSettings {
 export interface RunFacts {
   readonly version: string;
   readonly commit: string | undefined;
-  readonly fusion: string;
+  /** As configured. */
+  readonly fusion: FusionMode;
   readonly models: Readonly<Record<string, string>>;
   /** Rows that search may answer with, by kind. */
   readonly corpus: Readonly<Record<string, number>>;
@@ -47,6 +55,7 @@ export interface Metrics {
   readonly mrr: number;
   readonly precision: number;
   readonly recall: number;
+  readonly recallAtOne: number;
   /** Undefined where no question names an answer. */
   readonly exactMatch: number | undefined;
   readonly f1: number | undefined;
@@ -61,6 +70,8 @@ export interface Metrics {
     readonly key: string;
     readonly query: string;
     readonly ndcg: number;
+    readonly reciprocalRank: number;
+    readonly recallAtOne: number;
     readonly ability: string;
     readonly questionClass: string;
   }[];
@@ -108,7 +119,9 @@ export function reportJson({ settings, facts, metrics: m }: Report): Readonly<Re
       diversify: settings.diversify,
       mmr_lambda: settings.mmrLambda,
       lexical_only: settings.lexicalOnly,
-      fusion: facts.fusion,
+      entity_leg: settings.entityLeg,
+      fusion: settings.fusion ?? facts.fusion,
+      goal: settings.goal ?? null,
     },
     models: facts.models,
     corpus: facts.corpus,
@@ -120,6 +133,7 @@ export function reportJson({ settings, facts, metrics: m }: Report): Readonly<Re
       mrr: m.mrr,
       precision_at_k: m.precision,
       recall_at_k: m.recall,
+      recall_at_1: m.recallAtOne,
       mean_exact_match: m.exactMatch ?? null,
       mean_f1: m.f1 ?? null,
       mean_response_tokens: m.meanTokens,
@@ -156,7 +170,7 @@ const whole = (value: number) => String(Math.round(value));
 export function reportText({ settings, metrics: m }: Report): string {
   if (m.sampleCount === 0 && m.abstentionAccuracy === undefined) return "no question could be measured";
   const lines = [
-    `nDCG@${m.k}=${f(m.ndcg)} [95% CI ${f(m.interval.low)}–${f(m.interval.high)}] MRR=${f(m.mrr)} P=${f(m.precision)} R=${f(m.recall)} (n=${m.sampleCount})` +
+    `nDCG@${m.k}=${f(m.ndcg)} [95% CI ${f(m.interval.low)}–${f(m.interval.high)}] MRR=${f(m.mrr)} P=${f(m.precision)} R=${f(m.recall)} R@1=${f(m.recallAtOne)} (n=${m.sampleCount})` +
       ` | tokens mean ${whole(m.meanTokens)} max ${whole(m.maxTokens)} | latency p50 ${f(m.latencyP50Ms, 1)} ms p95 ${f(m.latencyP95Ms, 1)} ms | warm-up ${f(m.warmupMs, 0)} ms`,
   ];
   if (m.exactMatch !== undefined && m.f1 !== undefined) lines.push(`answers: exact match ${f(m.exactMatch)} F1 ${f(m.f1)}`);

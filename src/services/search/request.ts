@@ -1,5 +1,5 @@
 /** What a search is asked for, and what it answers. */
-import type { ArmName } from "../../domain/retrieval/fusion.ts";
+import type { ArmName, FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { QueryClass } from "../../domain/retrieval/query-analysis.ts";
 import type { RowKind } from "../../store/queries/search-filters.ts";
 import type { FoundRow } from "../../store/queries/search-rows.ts";
@@ -34,6 +34,11 @@ export interface Ablation {
   readonly noVector?: boolean;
   /** The third arm ranks by `ts_rank_cd` in place of BM25. */
   readonly coverDensity?: boolean;
+  readonly noEntityLeg?: boolean;
+  /** In place of the fusion that is configured. */
+  readonly fusion?: FusionMode;
+  /** The goals of a session that is not there: lifts what they are about. */
+  readonly goals?: readonly string[];
 }
 
 /** One row of an answer. */

@@ -47,7 +47,7 @@ export interface SearchParts {
 /** Notes of a session that say what it is about. */
 const SESSION_NOTES = 20;
 
-export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }: SearchParts): Search {
+export function createSearch({ db, embedder, fusion: configured, entityLeg, rerank, judge }: SearchParts): Search {
   const mentionCache = createMentionCache();
   const writing = new Set<Promise<void>>();
 
@@ -76,6 +76,7 @@ export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }:
     ...createVerifier({ db, embedder, judge }),
     async hybrid(ctx, request, ablation = {}) {
       const analysis = analyse(request.query);
+      const fusion = ablation.fusion ?? configured;
       const wantsVector = holdsObservations(request.scope) && ablation.noVector !== true;
       const question: QuestionVector | undefined = wantsVector ? await embedQuestion(ctx, embedder, request.query) : undefined;
       const filters: Filters = {
@@ -102,13 +103,13 @@ export function createSearch({ db, embedder, fusion, entityLeg, rerank, judge }:
           question,
           label: embedder.label,
           mentionCache,
-          entityLeg,
+          entityLeg: entityLeg && ablation.noEntityLeg !== true,
           atLeast: depth,
           fusion,
           ages,
         });
         const fused = await newestFirst(tx, withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered), gathered, ages);
-        const texts = await textsOfSession(run, ctx);
+        const texts = [...(await textsOfSession(run, ctx)), ...(ablation.goals ?? [])];
         const pool = await readPool(tx, fused, gathered, filters, Math.max(poolSize(request, texts.length > 0), depth));
         const { rows, connections } =
           analysis.class === "multi_hop" && holdsObservations(request.scope)

@@ -3,12 +3,12 @@ import { newId } from "../../../src/kernel/ids.ts";
 import { compareReports, comparisonText, readReport } from "../../../src/services/evaluation/compare.ts";
 import { readDataset } from "../../../src/services/evaluation/dataset.ts";
 import { createEvaluation, DEFAULT_SETTINGS } from "../../../src/services/evaluation/evaluation.ts";
-import { type Report, reportJson, reportText } from "../../../src/services/evaluation/report.ts";
+import { type EvaluationSettings, type Report, reportJson, reportText } from "../../../src/services/evaluation/report.ts";
 import { faroAsAsked } from "../../../src/tools/search.ts";
 import { eachEngine } from "../../support/engines.ts";
 import { callContext, faroOver, noEmbedder, seedObservation } from "../../support/search.ts";
 
-const facts = { version: "0.0.0", commit: undefined, fusion: "scores", models: {} };
+const facts = { version: "0.0.0", commit: undefined, fusion: "scores" as const, models: {} };
 const clock = () => {
   let now = 0;
   return () => (now += 2);
@@ -102,6 +102,41 @@ eachEngine("an evaluation", (engine) => {
     expect(report.facts).toMatchObject({ corpus: { observation: 1, entity: 1 }, fusion: "scores" });
     const { rows } = await engine.db.asOwner((connection) => connection.query("select access_count from brain_observations"));
     expect(rows).toEqual([{ access_count: 0 }]);
+  });
+
+  test("switches off one thing at a time: the entity leg, the fusion, and a session's goal that is only supposed", async () => {
+    const id = await seedObservation(engine.db, { entity: "Redis", content: "Redis holds the sessions of the users" });
+    await seedObservation(engine.db, { entity: "mailer", content: "the mailer keeps a list of sessions" });
+    const { service } = faroOver(engine.db);
+    const answers: Record<string, unknown>[] = [];
+    const asked = faroAsAsked({ search: service, presentation: { compactChars: 1_200 } });
+    const evaluation = createEvaluation({
+      db: engine.db,
+      ask: async (...call) => {
+        const answer = await asked(...call);
+        answers.push(answer);
+        return answer;
+      },
+      facts,
+      clock: clock(),
+    });
+    const rowsWith = async (settings: Partial<EvaluationSettings>) => {
+      const questions = dataset({ query: "where does Redis hold sessions", relevant_ids: [id] });
+      const report = await evaluation.run(callContext(), questions, { ...DEFAULT_SETTINGS, lexicalOnly: true, ...settings });
+      const rows = answers.at(-1)?.results;
+      return { rows: Array.isArray(rows) ? rows : [], written: reportJson(report).settings };
+    };
+    const usual = await rowsWith({});
+    expect(usual.rows[0]).toMatchObject({ id, entity_factoid: true, session_boosted: false });
+    const legless = await rowsWith({ entityLeg: false });
+    expect(legless.rows[0]).not.toHaveProperty("entity_factoid");
+    expect(legless.written).toMatchObject({ entity_leg: false });
+    const ranked = await rowsWith({ fusion: "rrf" });
+    expect(ranked.rows[0].fused_score).toBeLessThan(0.1);
+    expect(ranked.written).toMatchObject({ fusion: "rrf" });
+    const aimed = await rowsWith({ goal: "repair the mailer" });
+    expect(aimed.rows.filter((row: Record<string, unknown>) => row.session_boosted === true)).toMatchObject([{ entity_name: "mailer" }]);
+    expect(aimed.written).toMatchObject({ goal: "repair the mailer" });
   });
 
   test("tells how many of the entities that a dataset names exist", async () => {
