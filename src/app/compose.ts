@@ -7,6 +7,7 @@ import type { Embedder, ModelState } from "../inference/port.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import { createDispatcher, type Dispatcher } from "../mcp/dispatch.ts";
+import { createResourceMethods } from "../mcp/resources.ts";
 import { createMcpServer } from "../mcp/server.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
@@ -14,6 +15,7 @@ import { inspectWorkspace } from "../services/identity/workspace.ts";
 import { createProjects } from "../services/projects.ts";
 import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
+import { createResources } from "../services/resources.ts";
 import { createSearch } from "../services/search/search.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
@@ -73,6 +75,7 @@ const widthOf = (embedder: Embedder): number | undefined => (embedder.status().s
 /** The dispatcher, with a count of the calls that are being answered: background work gives way to them. */
 function counted(dispatcher: Dispatcher, calls: Calls): Dispatcher {
   return {
+    abandoned: dispatcher.abandoned,
     async call(...asked) {
       const leave = calls.enter();
       try {
@@ -114,6 +117,16 @@ function assemble(
     rerank: { ...models.rerank, reranker: models.reranker },
     judge: models.judge,
   });
+  const records = composeRecords({
+    db,
+    embedder,
+    identity,
+    reminders,
+    notes: graph.notes,
+    queue: graph.queue,
+    publish,
+    auditKey: auditKeyOf(config),
+  });
   const services: Services = {
     ...composeCognition({
       db,
@@ -130,7 +143,7 @@ function assemble(
     episodes: graph.episodes,
     relations: graph.relations,
     search,
-    ...composeRecords({ db, embedder, identity, reminders, notes: graph.notes, queue: graph.queue, publish, auditKey: auditKeyOf(config) }),
+    ...records,
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),
@@ -148,6 +161,7 @@ function assemble(
     log,
     handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
     profile: settings.TOOL_PROFILE.value,
+    resources: createResourceMethods(dispatcher, createResources({ db, compaction: records.compaction })),
     ownerMethods: ownerMethods({
       models,
       database: { db },

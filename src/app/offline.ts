@@ -33,12 +33,19 @@ export function offlineConnection(reason: string, profile: string | undefined): 
         const { message } = unavailable(reason);
         return { ok: false, answer: { error: message, code: "unavailable" }, text: message };
       },
+      abandoned: () => {},
     },
     identity: nobody,
     log: silentLogger,
     handlerTimeoutMs: TIMEOUT_MS,
     profile,
     ownerMethods: new Map(),
+    resources: {
+      list: async () => ({ resources: [] }),
+      read: async () => {
+        throw unavailable(reason);
+      },
+    },
   });
   return server.connect({
     transport: "stdio",

@@ -28,6 +28,8 @@ export interface Dispatcher {
    * @throws MemoryError for protocol faults (unknown tool, arguments that are no object), for `forbidden`, `cancelled` and for bugs.
    */
   call(opening: Opening, name: string, args: unknown): Promise<ToolOutcome>;
+  /** Nobody waits for this call any more (time limit, cancellation): it is recorded now, and not again when its work ends. */
+  abandoned(opening: Opening, why: unknown): void;
 }
 
 export interface DispatcherParts {
@@ -56,6 +58,17 @@ const isArguments = (value: unknown): value is Arguments => typeof value === "ob
 export function createDispatcher({ tools, services, now }: DispatcherParts): Dispatcher {
   const byName = new Map<string, Tool>(tools.map((tool) => [tool.name, tool]));
 
+  /** The tool that answers an opening, the inner one of `cuba_call`; until it is recorded. */
+  const running = new WeakMap<Opening, { readonly tool: string; readonly startedAt: number; isRecorded: boolean }>();
+
+  const record = (opening: Opening, ok: boolean, error?: unknown) => {
+    const entry = running.get(opening);
+    if (entry === undefined || entry.isRecorded) return;
+    entry.isRecorded = true;
+    const cause = error === undefined ? undefined : causeChain(error);
+    services.telemetry.record(opening, { tool: entry.tool, ok, elapsedMs: now() - entry.startedAt, error: cause });
+  };
+
   const find = (name: string): Tool => {
     const tool = byName.get(canonicalName(name));
     if (tool === undefined) throw protocolFault(rpcCode.params, `Unknown tool '${name}'. cuba_tools lists what there is.`);
@@ -77,35 +90,28 @@ export function createDispatcher({ tools, services, now }: DispatcherParts): Dis
     const args = raw ?? {};
     if (!isArguments(args)) throw protocolFault(rpcCode.params, `The arguments of ${tool.name} must be an object. Nothing was done.`);
     authorise(opening, tool, args, tools);
-    const startedAt = now();
-    const record = (ok: boolean, error?: unknown) =>
-      services.telemetry.record(opening, {
-        tool: tool.name,
-        ok,
-        elapsedMs: now() - startedAt,
-        error: error === undefined ? undefined : causeChain(error),
-      });
+    running.set(opening, { tool: tool.name, startedAt: now(), isRecorded: false });
     try {
       const parsed = tool.parse(args);
       if (parsed.kind === "forward") return await forward(opening, parsed.to);
       const answer = await parsed.run(await opening.open(parsed.lenient), services);
-      record(true);
+      record(opening, true);
       const whole = parsed.warnings.length === 0 ? answer : { ...answer, warnings: [...warningsOf(answer), ...parsed.warnings] };
       return { ok: true, answer: whole, text: JSON.stringify(whole) };
     } catch (error) {
       if (!(error instanceof MemoryError) || error.code === "internal") {
-        record(false, error);
+        record(opening, false, error);
         opening.log.error("a tool failed unexpectedly", { tool: tool.name, cause: causeChain(error) });
         throw error;
       }
       if (error.code === "cancelled" || error.code === "protocol" || error.code === "forbidden") throw error;
-      record(false, error);
+      record(opening, false, error);
       opening.log.info("a tool refused", { tool: tool.name, code: error.code, cause: causeChain(error) });
       const { text, data } = present(error, opening.id);
       return { ok: false, answer: { error: text, code: error.code, ...data }, text };
     }
   };
-  return { call };
+  return { call, abandoned: (opening, why) => record(opening, false, why) };
 }
 
 function warningsOf(answer: Answer): readonly unknown[] {

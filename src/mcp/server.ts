@@ -1,7 +1,7 @@
 /** The protocol: one connection a client, `handle(message)` → answer. Knows JSON-RPC and tools, no transport and no SQL. */
 import type { CallContext, Progress, Sampling } from "../kernel/context.ts";
 import { type Deadline, deadlineIn, signalUntil } from "../kernel/deadline.ts";
-import { cancelled, causeChain, MemoryError, present, protocolFault, rpcCode, timedOut } from "../kernel/errors.ts";
+import { cancelled, causeChain, forbidden, MemoryError, present, protocolFault, rpcCode, timedOut } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
@@ -10,8 +10,9 @@ import type { Tool } from "../tools/define.ts";
 import { listed, publicForm } from "../tools/profiles.ts";
 import { createClientRequests } from "./client-requests.ts";
 import type { Connection, McpServer, OutgoingMessage, PeerInfo } from "./connection.ts";
-import type { Dispatcher, ToolOutcome } from "./dispatch.ts";
+import type { Dispatcher, Opening, ToolOutcome } from "./dispatch.ts";
 import { answer, type Envelope, fault, faultOf, malformed, negotiate, type RequestId, readEnvelope, readsStructured } from "./protocol.ts";
+import type { ResourceMethods } from "./resources.ts";
 
 /**
  * What the owner of the database does for commands of ours and no tool offers (`owner/…`). Served to the `cli` transport alone, and
@@ -32,10 +33,11 @@ export interface McpServerParts {
   /** Listing profile where the connection names none. */
   readonly profile: string | undefined;
   readonly ownerMethods: ReadonlyMap<string, OwnerMethod>;
+  readonly resources: ResourceMethods;
 }
 
 const instructions =
-  "Long-term memory of this project. Ask cuba_faro before answering from memory; a result is a lead, not a proof (mode=verify checks a claim).\n" +
+  "Long-term memory of this project. Call cuba_contexto first; ask cuba_faro before answering from memory: a result is a lead, not a proof (mode=verify checks a claim).\n" +
   "Store what outlives the task with cuba_cronica. Start with cuba_jornada action=start, end with action=end and a summary.";
 
 /** A running request: how to stop it. Kept by client and id, since HTTP clients all count from 1. */
@@ -87,7 +89,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
       if (typeof name === "string") caller.introduce(name);
       return {
         protocolVersion: version,
-        capabilities: { tools: { listChanged: false } },
+        capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
         serverInfo: { name: "MemoryIndustry", version: VERSION },
         instructions,
       };
@@ -96,9 +98,13 @@ export function createMcpServer(parts: McpServerParts): McpServer {
     const sampling = (deadline: Deadline): Sampling | undefined =>
       samples && send !== undefined ? requests.sampling(deadline) : undefined;
 
-    const callTool = async (id: RequestId | undefined, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
-      const { name, arguments: args } = params;
-      if (typeof name !== "string") throw protocolFault(rpcCode.params, "params.name must be the name of a tool.");
+    /** Work of one request in a context of its own: bounded in time, stopped by `notifications/cancelled`, forgotten by whatever road it ends. */
+    const bounded = async <T>(
+      id: RequestId | undefined,
+      params: Readonly<Record<string, unknown>>,
+      what: string,
+      work: (opening: Opening) => Promise<T>,
+    ): Promise<T> => {
       const callId = newId().slice(0, 8);
       const deadline = deadlineIn(handlerTimeoutMs);
       const abort = new AbortController();
@@ -126,13 +132,31 @@ export function createMcpServer(parts: McpServerParts): McpServer {
           log: callLog,
         });
       };
+      const opening: Opening = { id: callId, client: caller.key(), principal: peer.principal, log: callLog, open };
       try {
-        const opening = { id: callId, client: caller.key(), principal: peer.principal, log: callLog, open };
-        const outcome = await untilAborted(dispatcher.call(opening, name, args), limit.signal, abort.signal, handlerTimeoutMs, name);
-        return wrap(outcome, version);
+        return await untilAborted(work(opening), limit.signal, abort.signal, handlerTimeoutMs, what);
+      } catch (error) {
+        if (limit.signal.aborted) dispatcher.abandoned(opening, error);
+        throw error;
       } finally {
         if (key !== undefined && running.get(key) === abort) running.delete(key);
       }
+    };
+
+    const callTool = async (id: RequestId | undefined, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const { name, arguments: args } = params;
+      if (typeof name !== "string") throw protocolFault(rpcCode.params, "params.name must be the name of a tool.");
+      return wrap(await bounded(id, params, name, (opening) => dispatcher.call(opening, name, args)), version);
+    };
+
+    /** A peer token has five verbs and no resources. */
+    const refusePeer = (method: string) => {
+      if (peer.principal.kind === "peer") throw forbidden(`A peer token may not call ${method}. Nothing was read.`);
+    };
+    const readResource = async (id: RequestId | undefined, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const { uri } = params;
+      if (typeof uri !== "string") throw protocolFault(rpcCode.params, "params.uri must be the address of a resource.");
+      return await bounded(id, params, "resources/read", (opening) => parts.resources.read(opening, uri));
     };
 
     /** Runs a method of the owner, if this is one and the caller may ask it. */
@@ -160,6 +184,12 @@ export function createMcpServer(parts: McpServerParts): McpServer {
           return toolList(peer);
         case "tools/call":
           return await callTool(id, params);
+        case "resources/list":
+          refusePeer(method);
+          return await bounded(id, params, method, (opening) => parts.resources.list(opening));
+        case "resources/read":
+          refusePeer(method);
+          return await readResource(id, params);
         default:
           return await callOwner(id, method, params);
       }
@@ -259,20 +289,14 @@ function wrap(outcome: ToolOutcome, version: string | undefined): unknown {
 }
 
 /** Waits for the outcome, but no longer than the deadline or the client's patience. The work itself sees the same signal and stops. */
-function untilAborted(
-  work: Promise<ToolOutcome>,
-  limit: AbortSignal,
-  client: AbortSignal,
-  timeoutMs: number,
-  tool: string,
-): Promise<ToolOutcome> {
+function untilAborted<T>(work: Promise<T>, limit: AbortSignal, client: AbortSignal, timeoutMs: number, what: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () =>
       reject(
         client.aborted
           ? cancelled()
           : timedOut(
-              `${tool} ran longer than ${timeoutMs / 1000} s and was stopped (CUBA_HANDLER_TIMEOUT_SECS). ` +
+              `${what} ran longer than ${timeoutMs / 1000} s and was stopped (CUBA_HANDLER_TIMEOUT_SECS). ` +
                 "A write may or may not have happened: look before you repeat it.",
             ),
       );

@@ -22,7 +22,12 @@ interface Recorded {
 
 /** A server whose tools the test controls and whose database cannot be reached unless `reachable`. */
 function harness(
-  options: { reachable?: boolean; timeoutMs?: number; run?: (ctx: CallContext, words: string) => Promise<Record<string, unknown>> } = {},
+  options: {
+    reachable?: boolean;
+    timeoutMs?: number;
+    read?: (ctx: CallContext) => Promise<string>;
+    run?: (ctx: CallContext, words: string) => Promise<Record<string, unknown>>;
+  } = {},
 ) {
   const { reachable = true, timeoutMs = 5_000, run = async (_ctx: CallContext, words: string) => ({ said: words }) } = options;
   const recorded: Recorded[] = [];
@@ -66,6 +71,12 @@ function harness(
     log: silentLogger,
     handlerTimeoutMs: timeoutMs,
     profile: undefined,
+    resources: {
+      list: async (opening) => ({ resources: [], project: (await opening.open(false)).scope.kind }),
+      read: async (opening, uri) => ({
+        contents: [{ uri, mimeType: "text/plain", text: await (options.read ?? (async () => "read"))(await opening.open(false)) }],
+      }),
+    },
     ownerMethods: new Map([["owner/probe", async (params) => ({ asked: params.what })]]),
   });
   const connect = (peer: Partial<PeerInfo> = {}, send?: (message: OutgoingMessage) => void) =>
@@ -211,7 +222,7 @@ describe("the protocol layer", () => {
 
   test("ends a call at the time limit with a result that says so, and aborts its work", async () => {
     let aborted = false;
-    const { connect } = harness({
+    const { connect, recorded } = harness({
       timeoutMs: 20,
       run: (ctx) =>
         new Promise((_, reject) =>
@@ -224,19 +235,49 @@ describe("the protocol layer", () => {
     const answer = resultOf(await connect().handle(call(1, "cuba_say", { words: "x" })));
     expect([answer.isError, answer.content[0]?.text.startsWith("cuba_say ran longer than 0.02 s")]).toEqual([true, true]);
     expect(aborted).toBe(true);
+    expect(recorded).toMatchObject([{ tool: "cuba_say", ok: false, error: expect.stringContaining("ran longer than 0.02 s") }]);
+  });
+
+  test("resources are listed and read inside a call's limits, and refused to a peer token", async () => {
+    const ask = (id: number, method: string, params = {}) => ({ jsonrpc: "2.0", id, method, params });
+    const { connect } = harness();
+    expect(resultOf(await connect().handle(ask(1, "resources/list")))).toMatchObject({ resources: [] });
+    expect(await connect().handle(ask(2, "resources/read", { uri: "memory://x" }))).toMatchObject({
+      result: { contents: [{ uri: "memory://x", text: "read" }] },
+    });
+    expect(codeOf(await connect().handle(ask(3, "resources/read")))).toBe(-32602);
+    const peer = connect({ principal: { kind: "peer", id: "p" } });
+    for (const method of ["resources/list", "resources/read"])
+      expect(codeOf(await peer.handle(ask(4, method, { uri: "memory://x" })))).toBe(-32001);
+    const slow = harness({
+      timeoutMs: 20,
+      read: (ctx) => new Promise((_, reject) => ctx.signal.addEventListener("abort", () => reject(new Error("aborted")))),
+    });
+    const late = await slow.connect().handle(ask(5, "resources/read", { uri: "memory://x" }));
+    expect(late).toMatchObject({ error: { message: expect.stringContaining("resources/read ran longer than 0.02 s") } });
+  });
+
+  test("tells what it offers", async () => {
+    const { connect } = harness();
+    expect(resultOf(await connect().handle({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }))).toMatchObject({
+      capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
+      instructions: expect.stringContaining("cuba_contexto first"),
+    });
   });
 
   test("gives no answer to a cancelled call, and tells string and number ids apart", async () => {
     const finish: (() => void)[] = [];
-    const { connect } = harness({ run: () => new Promise((resolve) => finish.push(() => resolve({ done: true }))) });
+    const { connect, recorded } = harness({ run: () => new Promise((resolve) => finish.push(() => resolve({ done: true }))) });
     const connection = connect();
     const first = connection.handle(call(1, "cuba_say", { words: "x" }));
     const second = connection.handle(call("1", "cuba_say", { words: "y" }));
     while (finish.length < 2) await Promise.resolve();
     await connection.handle({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
     expect(await first).toBeUndefined();
+    expect(recorded).toMatchObject([{ tool: "cuba_say", ok: false, error: "The call was cancelled by its client." }]);
     for (const done of finish) done();
     expect(resultOf(await second).content[0]?.text).toBe('{"done":true}');
+    expect(recorded.map(({ ok }) => ok)).toEqual([false, true]);
     expect(connection.inFlight).toBe(0);
   });
 
