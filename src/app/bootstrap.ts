@@ -20,7 +20,11 @@ import { checkVectorWidth } from "../store/vectors.ts";
 import type { Assets } from "./assets.ts";
 
 /** A database with the owner's way in, for migrations and their status. */
-export type OwnedDatabase = Database & OwnerAccess;
+export type OwnedDatabase = Database &
+  OwnerAccess & {
+    /** The embedded engine's own end (`EmbeddedDatabase.stopped`); a server's is a matter of the next call. */
+    readonly stopped?: Promise<unknown>;
+  };
 
 export interface BootstrapParts {
   readonly config: Config;

@@ -4,6 +4,7 @@ import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
 import type { Embedder, ModelState } from "../inference/port.ts";
+import { unavailable } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import { createDispatcher, type Dispatcher } from "../mcp/dispatch.ts";
@@ -50,6 +51,9 @@ export interface ComposeOptions {
 /** What background work gets when the product closes, after its drain. */
 const CLOSE_LIMIT_MS = 2_000;
 const MEGABYTE = 1_048_576;
+
+const ENGINE_BROKE =
+  "The embedded database stopped by a fault of its engine or its disk, and this process ends. What was acknowledged is kept; the next start recovers it. Look at the free space, then run 'memory-industry doctor'.";
 
 /**
  * Composes the product over the database of this configuration.
@@ -199,8 +203,10 @@ function assemble(
   };
 
   let closing: Promise<void> | undefined;
+  const broken = db.stopped?.then((cause) => unavailable(ENGINE_BROKE, { cause }));
   return {
     mcp,
+    ...(broken === undefined ? {} : { broken }),
     async health() {
       const up = await isReachable();
       const model = embedder.status();

@@ -22,7 +22,8 @@ const WAIT_SHARE = 0.8;
  */
 export async function runStandalone({ config, log, paths }: ProcessFacts): Promise<number> {
   const { settings } = config;
-  const stop = signalled();
+  const broken = new AbortController();
+  const stop = AbortSignal.any([signalled(), broken.signal]);
   const handlerTimeoutMs = settings.HANDLER_TIMEOUT_SECS.value * 1_000;
   let lock: OwnerLock | undefined;
   let app: ServedApp | undefined;
@@ -47,6 +48,10 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
       const composed = await compose({ config, assets: openAssets(), log, servesHttp: false, consolidates: true });
       app = composed;
       refusal = undefined;
+      void composed.broken?.then((fault) => {
+        refusal = present(fault).text;
+        broken.abort();
+      });
       const peer = {
         transport: "stdio",
         principal: { kind: "owner" },
@@ -79,7 +84,7 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
     if (refusal !== undefined) process.stderr.write(`memory-industry: ${refusal}\n`);
     return refusal === undefined ? code : 1;
   } finally {
-    if (app !== undefined) await drainAndClose(app, log);
+    if (app !== undefined && !broken.signal.aborted) await drainAndClose(app, log);
     lock?.release();
   }
 }

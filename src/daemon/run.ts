@@ -64,9 +64,11 @@ export interface Door {
 interface Reason {
   readonly bye: Bye["reason"];
   readonly why: string;
+  /** What made it unable to go on. */
+  readonly fault?: MemoryError;
 }
 
-/** Runs a daemon until it is told to stop, is idle, makes room or cannot start. @returns exit code 0, or 1 where it could not start */
+/** Runs a daemon until it is told to stop, is idle, makes room or cannot start or go on. @returns exit code 0, or 1 where it could not */
 export async function runDaemon(options: DaemonOptions): Promise<number> {
   const { door, log } = options;
   try {
@@ -83,7 +85,7 @@ export async function runDaemon(options: DaemonOptions): Promise<number> {
 }
 
 function fail({ stderr, log }: DaemonOptions, error: unknown): number {
-  log.debug("cannot start", { cause: causeChain(error) });
+  log.debug("cannot start or go on", { cause: causeChain(error) });
   stderr(`${lastWordsMark(process.pid)}${present(error).text}`);
   return 1;
 }
@@ -136,6 +138,7 @@ async function serve(options: DaemonOptions, house: House, local: LocalServer, l
     // The local server has told everybody who waited.
     return fail(options, composed.error);
   }
+  void composed?.app.broken?.then((fault) => leaving.resolve({ bye: "stop", why: "fault", fault }));
   if (composed !== undefined)
     log.info("listening", { address: door === "auto" ? options.paths.socket : door.url, pid: process.pid, ready: true });
   using _log = door === "auto" ? boundLog() : undefined;
@@ -152,6 +155,8 @@ async function serve(options: DaemonOptions, house: House, local: LocalServer, l
   await activity.settled(ANSWER_WITHIN_MS);
   await local.close(0);
   if (door !== "auto") await door.close();
+  // Nothing can be drained into a database that has stopped, and nothing of it can be closed.
+  if (reason.fault !== undefined) return fail(options, reason.fault);
   const app =
     composed?.app ??
     (await within(

@@ -1,4 +1,5 @@
 /** What a daemon needs of the composed product; `app/` makes it. */
+import type { MemoryError } from "../kernel/errors.ts";
 import type { McpServer } from "../mcp/connection.ts";
 
 /** State of the parts (`cli-daemon.md` §4.7). Reading it loads nothing and never throws. */
@@ -15,6 +16,8 @@ export interface HealthFacts {
 }
 
 export interface ServedApp {
+  /** Resolves, with the reason, when it can do nothing more and the process has to end. */
+  readonly broken?: Promise<MemoryError>;
   readonly mcp: McpServer;
   health(): Promise<HealthFacts>;
   /** Waits for queued embeddings, at most `limitMs`; answers how many did not finish. */

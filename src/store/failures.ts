@@ -45,7 +45,7 @@ export const isRetryable = (error: unknown): boolean => /^(40001|40P01)$/.test(s
 /** True where the connection is gone or was never there, rather than the statement being wrong. */
 export const isConnectionFault = (error: unknown): boolean => connectionState.test(storeFault(error)?.state ?? "");
 
-const connectionState = /^(08...|57P0[1-3]|CONNECT\w*|E[A-Z]{3,}|ACQUIRE_TIMEOUT)$/;
+const connectionState = /^(08...|57P0[1-3]|CONNECT\w*|E[A-Z]{3,}|ACQUIRE_TIMEOUT|ENGINE_STOPPED)$/;
 
 interface Rule {
   readonly state: RegExp;
@@ -80,6 +80,11 @@ const rules: readonly Rule[] = [
   rule(/^(55P03|55006)$/, "busy", "Another operation holds the lock that this one needs. Try again in a moment."),
   rule(/^57014$/, "timeout", "The database did not finish within its time limit. Ask for less, or try again when it is idle."),
   rule(/^(53300|ACQUIRE_TIMEOUT)$/, "busy", "No database connection became free in time. Try again, or raise CUBA_DB_MAX_CONNECTIONS."),
+  rule(
+    /^ENGINE_STOPPED$/,
+    "unavailable",
+    "The embedded database stopped by a fault, often a full disk. What was stored before is kept. This process ends itself; the next call starts another.",
+  ),
   rule(/^53100$/, "unavailable", "The disk of the database is full. Free some space, then try again."),
   rule(
     /^(53|57P05)/,

@@ -5,8 +5,10 @@ import { PGlite } from "@electric-sql/pglite";
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import { unavailable } from "../../kernel/errors.ts";
 import { type EngineAssets, extension, initdbOf } from "./assets.ts";
+import { type CrashingModule, throwAfterCrash } from "./crash.ts";
 import { syncTree, wasShutDown } from "./directory.ts";
 import { createWalSync, type HookedModule, type WalSync } from "./durability.ts";
+import { freeBytesOf, isFull, lacksRoom } from "./room.ts";
 
 /**
  * PGlite's defaults without `-F` (it would switch fsync off), plus ours. With `-F` and the default buffers a process is 118 MB larger.
@@ -44,8 +46,11 @@ class SyncedFS extends NodeFS {
   }
   override async init(engine: PGlite, options: Parameters<NodeFS["init"]>[1]) {
     const { emscriptenOpts } = await super.init(engine, options);
-    // The types call the file system opaque; its operations are what Emscripten's library_nodefs.js defines.
-    const install = (module: unknown) => this.#sync.install(module as HookedModule);
+    // The types call the module opaque; its file operations are what Emscripten's library_nodefs.js defines, its entrances what PGlite calls.
+    const install = (module: unknown) => {
+      this.#sync.install(module as HookedModule);
+      throwAfterCrash(module as CrashingModule);
+    };
     return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), install] } };
   }
 }
@@ -91,6 +96,14 @@ export async function startEngine(directory: string, assets: EngineAssets, optio
     await pglite.waitReady;
     sync.started();
   } catch (error) {
+    const free = freeBytesOf(directory)();
+    if (lacksRoom(free))
+      throw unavailable(
+        `${isFull(free)} The database could not be opened; nothing that was stored is lost. Free some space, then start again.`,
+        {
+          cause: error,
+        },
+      );
     throw unavailable(
       "The embedded database could not be opened. Nothing was changed in its directory. Another process may own it, or its files are damaged: stop other processes, else restore a backup.",
       { cause: error },

@@ -23,6 +23,8 @@ export interface UpkeepOptions {
   /** Runs work in a turn of its own. */
   readonly take: <T>(work: () => Promise<T>) => Promise<T>;
   readonly log: { readonly volume: number; forgetVolume(): void };
+  /** False where the disk is too full for anything that can wait. */
+  readonly hasRoom?: () => boolean;
   /** Milliseconds, monotonic. */
   readonly clock?: () => number;
 }
@@ -73,7 +75,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       await checkpoint();
       return ["checkpoint"];
     }
-    if (quietMs < PAUSE_MS) return [];
+    if (quietMs < PAUSE_MS || options.hasRoom?.() === false) return [];
     const stale = await due("n_mod_since_analyze", ANALYZE_SHARE);
     const full = stale === undefined && quietMs >= LONG_PAUSE_MS ? await due("n_dead_tup", VACUUM_SHARE) : undefined;
     const statement = stale !== undefined ? `analyze ${stale}` : full !== undefined ? `vacuum (analyze) ${full}` : undefined;

@@ -39,13 +39,19 @@ function resultOf({ result, error }: Reply): RawResult {
   return result;
 }
 
-/** The engine's one connection. Calls that overlap are carried out in the order in which they were made. */
-export function wireConnection(engine: PGlite): EngineConnection {
+/** What a statement fails with after the engine's crash, in place of an SQLSTATE. */
+export const ENGINE_STOPPED = "ENGINE_STOPPED";
+
+/**
+ * The engine's one connection. Calls that overlap are carried out in the order in which they were made.
+ * @param onCrash told once, with what the engine died of.
+ */
+export function wireConnection(engine: PGlite, onCrash: (cause: unknown) => void = () => {}): EngineConnection {
   /** Statement text → its name, least recently used first. */
   const prepared = new Map<string, string>();
   let serial = 0;
 
-  let stopped: unknown;
+  let stopped: { readonly cause: unknown } | undefined;
 
   const listeners = new Set<(notification: Notification) => void>();
 
@@ -59,10 +65,11 @@ export function wireConnection(engine: PGlite): EngineConnection {
         for (const notification of reply.notifications) for (const listener of listeners) queueMicrotask(() => listener(notification));
         return reply;
       } catch (error) {
-        stopped = error; // the engine reports SQL errors as messages: what it throws is a crash, and its memory is not to be trusted
+        stopped = { cause: error }; // the engine reports SQL errors as messages: what it throws is a crash, and its memory is not to be trusted
+        onCrash(error);
       }
     }
-    throw Object.assign(new Error("the embedded engine stopped", { cause: stopped }), { code: "ENGINE_STOPPED" });
+    throw Object.assign(new Error("the embedded engine stopped", stopped), { code: ENGINE_STOPPED });
   };
 
   /** PGlite keeps the answer of the call under way in one place: a second call before the first has returned would take it away. */

@@ -151,6 +151,29 @@ describe("a daemon killed with -9", () => {
   );
 });
 
+describe("a daemon whose database engine crashed", () => {
+  test(
+    "says so once and ends itself with 1, and the next call is answered by another that knows the client",
+    async () => {
+      const daemon = house.daemon();
+      await until("the daemon to own the directory", () => house.owner() === daemon.pid && existsSync(join(house.dir, "daemon.sock")));
+      const client = house.client();
+      client.send({ jsonrpc: "2.0", id: "i", method: "initialize", params: { protocolVersion: "2025-06-18", clientInfo: { name: "c" } } });
+      await client.answerTo("i");
+      expect(textOf(await client.call("pid"))).toBe(String(daemon.pid));
+      expect(textOf(await client.call("note", { text: "break" }))).toBe("kept");
+      expect(await daemon.exited).toBe(1);
+      const said = await new Response(daemon.stderr).text();
+      // The debug log, which only tests have on, tells the cause beside the one line for a person.
+      expect(said.split("\n").filter((line) => line.endsWith("The engine of the tests broke.") && !line.includes("cause"))).toHaveLength(1);
+      expect(textOf(await client.call("notes"))).toBe('["break"]');
+      expect(textOf(await client.call("methods"))).toContain("initialize");
+      expect(textOf(await client.call("pid"))).not.toBe(String(daemon.pid));
+    },
+    LIMIT_MS,
+  );
+});
+
 describe("what was left behind", () => {
   test.each([
     ["another boot", { bootId: "11111111-2222-3333-4444-555555555555" }],

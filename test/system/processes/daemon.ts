@@ -1,5 +1,6 @@
 /**
  * A daemon of the tests: the real one around a small application that keeps notes in a file, synced before each answer.
+ * A note `break` is kept, and then the application is broken, as a crashed database engine is.
  * Arguments: data directory, then `key=value`: version, idle (ms), fail (text), delay (ms before it is composed), mark (a file that each start appends to),
  * serve (host:port, 0 = any free one; the bound address goes to stdout).
  */
@@ -9,7 +10,7 @@ import { createEventBus } from "../../../src/daemon/events.ts";
 import { daemonPaths } from "../../../src/daemon/paths.ts";
 import { type DaemonOptions, runDaemon } from "../../../src/daemon/run.ts";
 import { serve } from "../../../src/daemon/serve.ts";
-import { unavailable } from "../../../src/kernel/errors.ts";
+import { type MemoryError, unavailable } from "../../../src/kernel/errors.ts";
 import { parseAddress } from "../../../src/kernel/kinds.ts";
 import { createLogger } from "../../../src/kernel/logger.ts";
 import { createSmallServer } from "../../transports/small-server.ts";
@@ -43,16 +44,19 @@ const options: Omit<DaemonOptions, "door"> = {
     const before = readFileSync(notes, "utf8")
       .split("\n")
       .filter((line) => line !== "");
+    const broken = Promise.withResolvers<MemoryError>();
     const mcp = createSmallServer({
       notes: before,
       version: given.get("version") ?? "1.0.0",
       onNote(text) {
         writeSync(file, `${text}\n`);
         fsyncSync(file);
+        if (text === "break") broken.resolve(unavailable("The engine of the tests broke."));
       },
     });
     return {
       mcp,
+      broken: broken.promise,
       health: async () => ({ status: "ok", version: "1.0.0", database: "up", ready: true, models: {} }),
       drain: async () => 0,
       beforeIdleStop: async () => {},
