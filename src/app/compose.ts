@@ -157,7 +157,7 @@ function assemble(
   const calls = createCalls();
   const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now() }), calls);
   const stopped = new AbortController();
-  const rem = composeConsolidation({ db, config, embedder, queue: graph.queue, chunks: graph.chunks, calls, log });
+  const rem = composeConsolidation({ ...graph, db, config, embedder, judge: models.judge, calls, log });
   const mcp = createMcpServer({
     tools,
     dispatcher,

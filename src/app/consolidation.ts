@@ -1,13 +1,15 @@
 /** The consolidation cycle, wired, and what the command `rem` asks of the owner. */
-import { randomBytes } from "node:crypto";
 import type { Config } from "../config/load.ts";
 import type { Embedder } from "../inference/port.ts";
 import type { CallScope } from "../kernel/context.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { ladderOf } from "../llm/ladder.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { Chunks } from "../services/chunks.ts";
 import type { EmbeddingQueue } from "../services/embedding/queue.ts";
+import { createIngest } from "../services/ingest/ingest.ts";
+import type { Judge } from "../services/judge/judge.ts";
+import type { Observations } from "../services/observations/observations.ts";
+import type { NoteStore } from "../services/observations/store.ts";
 import { createAutolink } from "../services/relations/autolink.ts";
 import { createRem, type Rem } from "../services/rem/cycle.ts";
 import { type Calls, createPace } from "../services/rem/pace.ts";
@@ -15,10 +17,8 @@ import { phases } from "../services/rem/registry.ts";
 import { cycleAnswer } from "../services/rem/report.ts";
 import type { Database } from "../store/port.ts";
 import { countWithoutVector } from "../store/queries/observations-vectors.ts";
-import { ladderSettings } from "./judge.ts";
+import { ladderFor, nonce } from "./judge.ts";
 
-/** Bytes of a marker's nonce: stored text cannot guess it. */
-const NONCE_BYTES = 12;
 /** Texts without a vector are counted up to here, each kind. */
 const COUNTED_ROWS = 1_000_000;
 
@@ -28,11 +28,25 @@ export interface ConsolidationParts {
   readonly embedder: Embedder;
   readonly queue: EmbeddingQueue;
   readonly chunks: Chunks;
+  readonly observations: Observations;
+  readonly notes: NoteStore;
+  readonly judge: Judge;
   readonly calls: Calls;
   readonly log: Logger;
 }
 
-export function composeConsolidation({ db, config, embedder, queue, chunks, calls, log }: ConsolidationParts): Rem {
+export function composeConsolidation({
+  db,
+  config,
+  embedder,
+  queue,
+  chunks,
+  observations,
+  notes,
+  judge,
+  calls,
+  log,
+}: ConsolidationParts): Rem {
   const { settings } = config;
   return createRem({
     db,
@@ -44,8 +58,9 @@ export function composeConsolidation({ db, config, embedder, queue, chunks, call
     chunks,
     autolink: createAutolink({ db }),
     // Sampling is a client's own model inside its own request: never a timer's.
-    chats: () => ladderOf(ladderSettings(config), undefined),
-    nonce: () => randomBytes(NONCE_BYTES).toString("hex"),
+    ladder: () => ladderFor(config)(undefined),
+    extractor: (ladder) => createIngest({ db, judge, now: () => new Date(), nonce, observations, notes, ladder: () => ladder }),
+    nonce,
     settings: {
       autolink: settings.REM_AUTOLINK.value,
       backfillLimit: settings.REM_BACKFILL_LIMIT.value,

@@ -6,6 +6,7 @@ import binaryFreshness from "./checks/binary-freshness.ts";
 import bitemporal from "./checks/bitemporal.ts";
 import configuration from "./checks/configuration.ts";
 import connection from "./checks/connection.ts";
+import consolidation from "./checks/consolidation.ts";
 import corpus from "./checks/corpus.ts";
 import databaseUrl from "./checks/database-url.ts";
 import decayAnchor from "./checks/decay-anchor.ts";
@@ -54,6 +55,7 @@ export const checks: readonly Check[] = [
   embeddingCoverage,
   bitemporal,
   decayAnchor,
+  consolidation,
   artifacts,
   runtimeRole,
   auditChain,

@@ -12,6 +12,7 @@ import postings from "../../drizzle/0008_postings.sql" with { type: "text" };
 import similarErrors from "../../drizzle/0009_similar_errors.sql" with { type: "text" };
 import importanceOrder from "../../drizzle/0010_importance_order.sql" with { type: "text" };
 import supersededBy from "../../drizzle/0011_superseded_by.sql" with { type: "text" };
+import readAgain from "../../drizzle/0012_read_again.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   { name: "0009_similar_errors", sql: similarErrors },
   { name: "0010_importance_order", sql: importanceOrder },
   { name: "0011_superseded_by", sql: supersededBy },
+  { name: "0012_read_again", sql: readAgain },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

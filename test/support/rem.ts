@@ -1,16 +1,19 @@
 /** A consolidation cycle over a test database: every part real but models and time. */
 import { silentLogger } from "../../src/kernel/logger.ts";
-import type { Chat } from "../../src/llm/port.ts";
 import { createChunks } from "../../src/services/chunks.ts";
 import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
 import { createVectors } from "../../src/services/embedding/vectors.ts";
+import { createIngest } from "../../src/services/ingest/ingest.ts";
 import { createAutolink } from "../../src/services/relations/autolink.ts";
 import { createRem, type RemOptions } from "../../src/services/rem/cycle.ts";
 import { createCalls, createPace } from "../../src/services/rem/pace.ts";
 import type { Phase, RemSettings } from "../../src/services/rem/phase.ts";
 import { phases } from "../../src/services/rem/registry.ts";
 import type { Database } from "../../src/store/port.ts";
+import { ladder } from "./chat.ts";
 import { testEmbedder } from "./embedder.ts";
+import { graphOver } from "./graph.ts";
+import { judgeWith } from "./judge.ts";
 
 export const remDefaults: RemSettings = {
   autolink: true,
@@ -27,6 +30,7 @@ export function remOver(
   { settings = {}, ...given }: Partial<Omit<RemOptions, "settings">> & { readonly settings?: Partial<RemSettings> } = {},
 ) {
   const embedder = testEmbedder();
+  const { observations, notes } = graphOver(db);
   return createRem({
     db,
     phases,
@@ -36,7 +40,9 @@ export function remOver(
     vectors: createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger }),
     chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
     autolink: createAutolink({ db }),
-    chats: () => ({ chats: [], problem: undefined }),
+    ladder: ladder(),
+    extractor: (models) =>
+      createIngest({ db, judge: judgeWith(), now: () => new Date(), nonce: () => "nonce", observations, notes, ladder: () => models }),
     nonce: () => "nonce",
     settings: { ...remDefaults, ...settings },
     ...given,
@@ -51,18 +57,4 @@ export async function ran(rem: ReturnType<typeof remOver>, signal = new AbortCon
   const outcome = await rem.run({ signal });
   if (outcome.kind !== "ran") throw new Error(`the cycle did not run: ${outcome.kind}`);
   return outcome.cycle;
-}
-
-/** A model that answers by script and remembers what it was asked; a script that throws is a failure. */
-export function scriptedChat(script: (prompt: string) => string): Chat & { readonly asked: string[] } {
-  const asked: string[] = [];
-  return {
-    backend: "openai_compat",
-    model: "scripted",
-    asked,
-    async complete({ prompt }) {
-      asked.push(prompt);
-      return script(prompt);
-    },
-  };
 }

@@ -7,7 +7,7 @@ import type { ChatBackend } from "../../llm/port.ts";
 import { LEAST_MS, type TriedRung } from "../judge/judge.ts";
 
 /** Share of the call that reading may take: what was read must still be judged and written. */
-const SHARE = 0.6;
+export const READING_SHARE = 0.6;
 /** Fifty facts are not written in more. */
 const REPLY_TOKENS = 1_024;
 
@@ -25,7 +25,7 @@ type AskContext = Pick<CallContext, "signal" | "deadline" | "log">;
 /** @throws MemoryError `cancelled` only. */
 export async function askLadder(ctx: AskContext, { chats, problem }: Ladder, prompt: string): Promise<Asked> {
   if (chats.length === 0) return { kind: "none", reason: "no_backend", note: noBackend(problem), tried: [] };
-  const deadline = ctx.deadline.share(SHARE);
+  const deadline = ctx.deadline.share(READING_SHARE);
   const tried: TriedRung[] = [];
   let isSlow = false;
   for (const [at, chat] of chats.entries()) {

@@ -2,9 +2,10 @@
 import type { Embedder } from "../../inference/port.ts";
 import type { CallScope } from "../../kernel/context.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { Chat } from "../../llm/port.ts";
+import type { Ladder } from "../../llm/ladder.ts";
 import type { Database } from "../../store/port.ts";
 import type { Chunks } from "../chunks.ts";
+import type { Ingest } from "../ingest/ingest.ts";
 import type { Autolink } from "../relations/autolink.ts";
 import type { Pace } from "./pace.ts";
 
@@ -29,7 +30,9 @@ export interface RemParts {
   readonly chunks: Pick<Chunks, "store">;
   readonly autolink: Autolink;
   /** Models that a person has chosen, in order, and why there is none where that can be said. Never the client's. */
-  readonly chats: () => { readonly chats: readonly Chat[]; readonly problem: string | undefined };
+  readonly ladder: () => Ladder;
+  /** The reader of `cuba_ingesta auto_extract`, over the models it is given. */
+  readonly extractor: (ladder: Ladder) => Pick<Ingest, "extract">;
   /** Unguessable text for the markers around stored text. */
   readonly nonce: () => string;
 }

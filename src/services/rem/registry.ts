@@ -6,8 +6,22 @@ import { decay } from "./phases/decay.ts";
 import { duplicates } from "./phases/duplicates.ts";
 import { embeddings } from "./phases/embeddings.ts";
 import { episodes } from "./phases/episodes.ts";
+import { extraction } from "./phases/extraction.ts";
 import { purge } from "./phases/purge.ts";
+import { relations } from "./phases/relations.ts";
 import { statistics } from "./phases/statistics.ts";
 import { words } from "./phases/words.ts";
 
-export const phases: readonly Phase[] = [decay, episodes, autolink, embeddings, chunks, words, statistics, duplicates, purge];
+export const phases: readonly Phase[] = [
+  decay,
+  episodes,
+  autolink,
+  embeddings,
+  chunks,
+  relations,
+  extraction,
+  words,
+  statistics,
+  duplicates,
+  purge,
+];

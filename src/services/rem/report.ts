@@ -1,6 +1,7 @@
 /** How a cycle is shown to people and machines: the keys of `admin/status`, of `rem` and of the panel are one list. */
 import type { CycleRow } from "../../store/queries/rem-cycles.ts";
 import type { CycleOutcome } from "./cycle.ts";
+import { phases } from "./registry.ts";
 
 export const cycleView = (row: CycleRow) => ({
   started_at: row.startedAt,
@@ -16,7 +17,8 @@ export const cycleView = (row: CycleRow) => ({
   relation_scan_failed: row.relationScanFailed,
   extraction_failed: row.extractionFailed,
   llm_calls: row.llmCalls,
-  phases: row.phases,
+  // jsonb keeps no order.
+  phases: Object.fromEntries(phases.flatMap(({ name }) => (row.phases[name] === undefined ? [] : [[name, row.phases[name]]]))),
   error: row.error,
   llm_degraded: row.relationScanFailed > 0 || row.extractionFailed > 0,
 });

@@ -1,0 +1,123 @@
+/** Relations of entities that have none, read out of what is known of them by a chosen language model (`tools-maintenance.md` §18.4). Off unless set. */
+import { readExtraction } from "../../../domain/extraction.ts";
+import { relationTypes } from "../../../domain/graph/edges.ts";
+import { deadlineIn } from "../../../kernel/deadline.ts";
+import { MemoryError } from "../../../kernel/errors.ts";
+import { findSecret, redact } from "../../../kernel/secrets.ts";
+import { charCount, firstChars } from "../../../kernel/text.ts";
+import type { Tx } from "../../../store/port.ts";
+import {
+  bestLinkedNames,
+  entitiesToScan,
+  entitiesWaiting,
+  markScanned,
+  scanFailed,
+  textsToScan,
+} from "../../../store/queries/rem-reading.ts";
+import { resolveEntity } from "../../entities/resolve.ts";
+import { askLadder, READING_SHARE } from "../../ingest/ask.ts";
+import { dataRules, fenced } from "../../judge/prompts.ts";
+import { writeEdge } from "../../relations/relations.ts";
+import { batchSize, readRows, scopeOf } from "../asking.ts";
+import type { Phase } from "../phase.ts";
+
+/** What a model is shown: the newest texts, up to so many characters, and names that are known already. */
+const SHOWN_TEXTS = 12;
+const SHOWN_CHARS = 4_000;
+const KNOWN_NAMES = 60;
+
+interface Scanned {
+  readonly id: string;
+  readonly name: string;
+  readonly entityType: string;
+  readonly projectId: string | null;
+}
+
+/** Names are given so that a thing that is known is not born again under another spelling; an empty list must be an easy answer, or links are invented. */
+const prompt = ({ name, entityType }: Scanned, texts: readonly string[], known: readonly string[], nonce: string): string =>
+  [
+    "Say which other things the ENTITY is directly related to, as far as the NOTES say so.",
+    dataRules(nonce),
+    `relation_type is one of ${relationTypes.join(", ")}. A relation that the notes do not state is no relation. An empty list is a valid and frequent answer.`,
+    fenced("ENTITY", redact(`${name} (${entityType})`), nonce),
+    fenced("NOTES", texts.map((text) => `- ${redact(text)}`).join("\n"), nonce),
+    ...(known.length === 0
+      ? []
+      : [`Where one of these names is meant, use it as it stands:\n${fenced("KNOWN NAMES", known.map(redact).join("\n"), nonce)}`]),
+    'Answer with JSON and nothing else: {"relations": [{"from": "…", "to": "…", "relation_type": "…"}]}',
+  ].join("\n\n");
+
+/** The newest texts, whole ones first; what does not fit is cut. */
+function shown(texts: readonly string[]): string[] {
+  const kept: string[] = [];
+  let left = SHOWN_CHARS;
+  for (const text of texts) {
+    if (left <= 0) break;
+    kept.push(firstChars(text, left));
+    left -= charCount(text);
+  }
+  return kept;
+}
+
+export const relations: Phase = {
+  name: "relations",
+  doc: "entities without relations that a language model was asked about",
+  run: async (ctx, parts) => {
+    const { db, settings, nonce } = parts;
+    const knownNames = new Map<string | null, readonly string[]>();
+
+    const write = async (tx: Tx, entity: Scanned, reply: string) => {
+      const scope = scopeOf(entity.projectId);
+      for (const { from, to, relation } of readExtraction(reply).relations) {
+        if (findSecret(`${from}\n${to}`) !== undefined) continue;
+        try {
+          await tx.savepoint(async (inner) => {
+            const ends = { from: await resolveEntity(inner, from, scope, "create"), to: await resolveEntity(inner, to, scope, "create") };
+            await writeEdge(inner, ends, { relation, bidirectional: false, provenance: "inferred" });
+          });
+        } catch (error) {
+          // A name that is no name, or is one of several projects: this link is left out, the others are not.
+          if (!(error instanceof MemoryError) || !["invalid", "ambiguous", "conflict"].includes(error.code)) throw error;
+          ctx.log.debug("a relation that a model read was not stored", { code: error.code });
+        }
+      }
+    };
+
+    return await readRows<Scanned>(ctx, parts, {
+      variable: "CUBA_REM_RELATION_BATCH",
+      setting: settings.relationBatch,
+      rows: () =>
+        db.read(ctx, async (tx) => {
+          const waiting = settings.relationBatch === "auto" ? (await tx.first(entitiesWaiting()))?.count : undefined;
+          return await tx.all(entitiesToScan({ limit: batchSize(settings.relationBatch, waiting) }));
+        }),
+      async read(entity, ladder) {
+        const scope = scopeOf(entity.projectId);
+        const { texts, known } = await db.read({ ...ctx, scope }, async (tx) => ({
+          texts: await tx.all(textsToScan({ entityId: entity.id, limit: SHOWN_TEXTS })),
+          known:
+            knownNames.get(entity.projectId) ??
+            (await tx.all(bestLinkedNames({ projectId: entity.projectId, limit: KNOWN_NAMES }))).map(({ name }) => name),
+        }));
+        knownNames.set(entity.projectId, known);
+        const [newest] = texts;
+        // Deleted or withheld since the batch was read.
+        if (newest === undefined) return { kind: "refused" };
+        const asked = await askLadder(
+          { signal: ctx.signal, log: ctx.log, deadline: deadlineIn(settings.scanTimeoutMs / READING_SHARE) },
+          ladder,
+          prompt(entity, shown(texts.map(({ content }) => content)), known, nonce()),
+        );
+        if (asked.kind === "none" || !readExtraction(asked.reply).isReadable) return { kind: "failed" };
+        await db.write({ ...ctx, scope }, async (tx) => {
+          await write(tx, entity, asked.reply);
+          await tx.run(markScanned({ id: entity.id, seenAt: newest.seenAt }));
+        });
+        return { kind: "read", count: 1 };
+      },
+      fail: async ({ id }) => {
+        await db.write(ctx, (tx) => tx.run(scanFailed(id)));
+      },
+    });
+  },
+};
