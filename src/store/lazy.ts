@@ -33,7 +33,7 @@ export function lazyDatabase(open: () => Promise<Database>, assumed: Traits): La
     get isOpen() {
       return database !== undefined;
     },
-    read: async (ctx, work) => await (await ready()).read(ctx, work),
+    read: async (ctx, work, limits) => await (await ready()).read(ctx, work, limits),
     write: async (ctx, work, limits) => await (await ready()).write(ctx, work, limits),
     tryLock: async (key) => await (await ready()).tryLock(key),
     listen: async (channel, onPayload) => await (await ready()).listen(channel, onPayload),

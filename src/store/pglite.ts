@@ -130,8 +130,11 @@ function embedded({ engine, connection, traits, stopped, freeBytes }: House, sta
     traits,
     stopped: stopped.promise,
 
-    async read(ctx, work) {
-      const result = await take(() => retrying(ctx.signal, () => runTransaction(connection, "read", ctx, stamping, {}, work)), ctx.signal);
+    async read(ctx, work, limits = {}) {
+      const result = await take(
+        () => retrying(ctx.signal, () => runTransaction(connection, "read", ctx, stamping, limits, work)),
+        ctx.signal,
+      );
       upkeep.used(false);
       return result;
     },

@@ -52,7 +52,7 @@ export type Channel = "brain_sync_clock" | "brain_events";
 export interface Database extends AsyncDisposable {
   readonly traits: Traits;
   /** A read-only transaction; may go to a replica. Retried on 40001/40P01. */
-  read<T>(ctx: CallScope, work: (tx: Tx) => Promise<T>): Promise<T>;
+  read<T>(ctx: CallScope, work: (tx: Tx) => Promise<T>, limits?: Pick<TxLimits, "byKey">): Promise<T>;
   /** A read-write transaction. When it resolves the commit is on disk (embedded: WAL `fdatasync`ed). Retried on 40001/40P01. */
   write<T>(ctx: CallScope, work: (tx: Tx) => Promise<T>, limits?: TxLimits): Promise<T>;
   /** A session-level advisory lock, tried and not waited for; undefined where somebody else holds it. */

@@ -129,7 +129,7 @@ export function openPostgres(options: ServerOptions): ServerDatabase {
 
   return {
     traits,
-    read: (ctx, work) => transact("read", ctx, {}, work),
+    read: (ctx, work, limits = {}) => transact("read", ctx, limits, work),
     write: (ctx, work, limits = {}) => transact("write", ctx, limits, work),
 
     async tryLock(key) {

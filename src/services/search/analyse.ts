@@ -11,6 +11,8 @@ export interface Analysis {
   readonly words: readonly (readonly string[])[];
   /** Their forms with blanks between, for `cuba_or_tsquery`. */
   readonly lexemes: string;
+  /** Selecting words of the whole question; more than `words` where it was too long. */
+  readonly wordsAsked: number;
 }
 
 export function analyse(query: string): Analysis {
@@ -22,6 +24,12 @@ export function analyse(query: string): Analysis {
     class: queryClass(query),
     weights: routerWeights(queryEntropy(query)),
     words,
-    lexemes: [...new Set(words.flat())].join(" "),
+    lexemes: lexemesOf(words),
+    wordsAsked: words.length,
   };
 }
+
+const lexemesOf = (words: Analysis["words"]) => [...new Set(words.flat())].join(" ");
+
+/** The same question, asked by some of its words. */
+export const withWords = (analysis: Analysis, words: Analysis["words"]): Analysis => ({ ...analysis, words, lexemes: lexemesOf(words) });

@@ -1,5 +1,6 @@
 /** What a search could not do, in sentences that name what was lost and the one command that helps. */
 import { present } from "../../kernel/errors.ts";
+import { MOST_WORDS } from "./arms/long-questions.ts";
 import { CHECK, type QuestionVector } from "./arms/vector.ts";
 import type { FailedLeg } from "./legs.ts";
 import type { Degradation, HybridAnswer } from "./request.ts";
@@ -22,10 +23,18 @@ const sentence = ({ leg, cause }: FailedLeg): string => `${LOST[leg]}: ${present
 export function degradationOf(
   failed: readonly FailedLeg[],
   question: QuestionVector | undefined,
-  { enableBm25, unranked }: { readonly enableBm25: boolean; readonly unranked: Unranked | undefined },
+  {
+    enableBm25,
+    unranked,
+    wordsLeftOut = 0,
+  }: { readonly enableBm25: boolean; readonly unranked: Unranked | undefined; readonly wordsLeftOut?: number },
 ): Degradation {
   const search = failed.filter(({ leg }) => leg in LOST).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
+  if (wordsLeftOut > 0)
+    search.push(
+      `The question is long: its ${MOST_WORDS} rarest words were searched, ${wordsLeftOut} others were left out. Ask in fewer words to have all of them searched.`,
+    );
   const words = failed.find(({ leg }) => leg === "words");
   return {
     search,

@@ -39,6 +39,8 @@ export interface Gathered {
   readonly mentioned: ReadonlySet<string>;
   /** Rows that the graph adds on request. */
   readonly associated: readonly GraphRow[];
+  /** Words of the question that were not searched, because it has too many. */
+  readonly wordsLeftOut: number;
   /** Scores as the arms gave them. */
   readonly raw: { readonly text: readonly Hit[]; readonly cosine: readonly Hit[]; readonly bm25: readonly Hit[] };
 }
@@ -68,6 +70,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     depth,
     exactRank: Math.max(EXACT_ROWS_PER_ROW * request.limit, LEAST_EXACT_ROWS, g.atLeast),
     ages: g.ages,
+    coverDensity: ablation.coverDensity,
   };
 
   const words = await run("words", (tx) => searchWords(tx, search));
@@ -90,7 +93,10 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
         )
       : undefined;
   const mentions = await findMentions(run, g, kinds, words);
-  const mentioned = mentions.length === 0 || !speaksForEntities(g) ? undefined : await searchNamed(run, g, mentions, depth);
+  const mentioned =
+    mentions.length === 0 || !speaksForEntities(g)
+      ? undefined
+      : await searchNamed(run, { ...g, analysis: words?.analysis ?? analysis }, mentions, depth);
   const hasObservations = kinds.some((kind) => kind === "observation");
   const associated =
     request.associative && hasObservations
@@ -116,6 +122,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     mentions,
     mentioned: new Set((mentioned ?? []).map(({ id }) => id)),
     associated,
+    wordsLeftOut: words === undefined ? 0 : words.analysis.wordsAsked - words.analysis.words.length,
     raw: { text: [...(texts?.byKind.values() ?? [])].flat(), cosine: near?.hits ?? [], bm25: third },
   };
 }

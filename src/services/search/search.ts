@@ -115,9 +115,15 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
           analysis.class === "multi_hop" && holdsObservations(request.scope)
             ? await connect(run, tx, gathered, pool, filters)
             : { rows: pool, connections: undefined };
-        return { rows, connections, texts, finished: reads ? undefined : await finish(run, rows, texts) };
+        return {
+          rows,
+          connections,
+          texts,
+          wordsLeftOut: gathered.wordsLeftOut,
+          finished: reads ? undefined : await finish(run, rows, texts),
+        };
       });
-      const { rows, connections, texts, finished } = first.value;
+      const { rows, connections, texts, wordsLeftOut, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
@@ -130,7 +136,7 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
         queryClass: analysis.class,
         ...value,
         newSinceStart: ctx.session === undefined ? undefined : writtenAfter(value.found, ctx.session.startedAt),
-        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked }),
+        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked, wordsLeftOut }),
         gate: request.abstainOod ? gateState(question) : undefined,
       };
     },

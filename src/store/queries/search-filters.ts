@@ -31,6 +31,9 @@ const tables: Readonly<Record<RowKind, string>> = {
 /** The table of a kind. */
 export const tableOf = (kind: RowKind): SQL => sql.raw(tables[kind]);
 
+/** The column that says when a row of a kind was written. */
+export const writtenAt = (kind: RowKind): SQL => sql.raw(kind === "episode" ? "started_at" : "created_at");
+
 /** Served at all: trusted, and of observations those that nobody superseded. Entities always are. */
 const served = (kind: RowKind, alias: string): SQL =>
   kind === "entity" ? sql`true` : kind === "observation" ? isServed(alias) : isTrusted(alias);

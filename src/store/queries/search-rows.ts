@@ -2,7 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { float8, query, timestamp, uuid, uuidArray } from "../codecs.ts";
-import { type Filters, isVisible, kindNumber, type RowKind, rowKinds, tableOf } from "./search-filters.ts";
+import { type Filters, isVisible, kindNumber, type RowKind, rowKinds, tableOf, writtenAt } from "./search-filters.ts";
 import type { FoundIds } from "./search-words.ts";
 
 export const FoundRow = z.object({
@@ -44,21 +44,13 @@ export const foundRows = query(FoundRow, (q: { ids: FoundIds; filters: Filters }
   return sql.join(parts, sql` union all `);
 });
 
-/** What `createdAt` of a found row is. */
-const instants: Readonly<Record<RowKind, SQL>> = {
-  observation: sql`x.created_at`,
-  entity: sql`x.created_at`,
-  error: sql`x.created_at`,
-  episode: sql`x.started_at`,
-};
-
 /** When rows were written; of each list the newest. Plan: primary keys. */
 export const rowInstants = query(
   z.object({ id: uuid, at: timestamp }),
   (q: { wanted: readonly { readonly kind: RowKind; readonly ids: readonly string[]; readonly most: number }[]; filters: Filters }) =>
     sql.join(
       q.wanted.map(
-        ({ kind, ids, most }) => sql`(select x.id, ${instants[kind]} as at from ${tableOf(kind)} as x
+        ({ kind, ids, most }) => sql`(select x.id, x.${writtenAt(kind)} as at from ${tableOf(kind)} as x
       where x.id = any(${uuidArray(ids)}) and ${isVisible(kind, "x", q.filters)}
       order by at desc, x.id
       limit ${most}::int)`,

@@ -207,7 +207,7 @@ eachEngine("an answer of cuba_faro", (engine) => {
     const embedder = embedderOf({ walnut: vectorOf({ 1: 1 }) });
     for (const [fragment, lost] of [
       ["brain_postings", "Words were not searched: The disk is full."],
-      ["ts_rank_cd", "Full text did not score what was found: The disk is full."],
+      ["ts_rank(", "Full text did not score what was found: The disk is full."],
       ["<=>", "Meaning was not searched: The disk is full."],
     ] as const) {
       const answer = await faroOver(breaking(db, fragment), { embedder }).ask({ query: "walnut" });
@@ -217,6 +217,23 @@ eachEngine("an answer of cuba_faro", (engine) => {
       expect(answer.degraded_reason).toContain("memory-industry doctor");
       expect(answer.bm25_degraded).toBe(fragment === "brain_postings" ? true : undefined);
     }
+  });
+
+  test("asks a question of a thousand words by its rarest ones, and says so", async () => {
+    const { db } = engine;
+    const common = Array.from({ length: 60 }, (_, at) => `common${at}`);
+    await seedMany(
+      db,
+      common.map((word, at) => `${word} ${common[(at + 1) % 60]} ${common[(at + 7) % 60]}`),
+    );
+    const wanted = await seedObservation(db, { content: "quokka zebrawood marmalade xylophone tundra" });
+    const unknown = Array.from({ length: 40 }, (_, at) => `stranger${at}`);
+    const query = [...common, ...unknown, "quokka marmalade tundra", ...common, "zebrawood xylophone"].join(" ");
+    const answer = await faroOver(db).ask({ query });
+    expect(idsOf(answer)[0]).toBe(wanted);
+    expect(answer.degraded_reason).toMatch(/its 48 rarest words were searched, \d+ others were left out/);
+    const short = await faroOver(db).ask({ query: [...common.slice(0, 20), "quokka"].join(" ") });
+    expect(String(short.degraded_reason)).not.toContain("rarest");
   });
 
   test("says that a reranker was asked for and is not there, and leaves the order as it was", async () => {

@@ -156,31 +156,38 @@ eachEngine("BM25 over the index of words", (engine) => {
   };
 
   test("ranks and scores the first rows as scoring every row would, pruned or not", async () => {
+    const pruning = fc.record({ fromPostings: fc.constantFrom(0, 300), candidates: fc.integer({ min: 1, max: 60 }) });
     const question = fc.array(fc.integer({ min: 0, max: VOCABULARY.length - 1 }), { minLength: 1, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(question, fc.integer({ min: 1, max: 20 }), async (words, exactRank) => {
-        const text = words.map((at) => VOCABULARY[at]).join(" ");
-        const { bm25 } = await engine.db.read(testScope(), (tx) =>
-          searchWords(tx, {
-            analysis: analyse(text),
-            kinds: ["observation"],
-            filters: everywhere,
-            depth: 100,
-            exactRank,
-            ages: createAges(everywhere),
-          }),
-        );
-        const round = (hits: readonly { readonly id: string; readonly score: number }[]) =>
-          hits
-            .map(({ id, score }) => ({ id, score: Number(score.toFixed(6)) }))
-            .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
-        const [is, should] = [round(bm25), round(defined(text, rows.length))];
-        expect(is.slice(0, exactRank).map(({ score }) => score)).toEqual(should.slice(0, exactRank).map(({ score }) => score));
-        const scoreOf = new Map(should.map(({ id, score }) => [id, score]));
-        // Beyond the exact rank a row may lack what frequent words add; it never has more.
-        for (const { id, score } of is) expect(score).toBeLessThanOrEqual(scoreOf.get(id) ?? 0);
-      }),
-      { numRuns: 25 },
+      fc.asyncProperty(
+        question,
+        fc.integer({ min: 1, max: 20 }),
+        fc.option(pruning, { nil: undefined }),
+        async (words, exactRank, pruned) => {
+          const text = words.map((at) => VOCABULARY[at]).join(" ");
+          const { bm25 } = await engine.db.read(testScope(), (tx) =>
+            searchWords(tx, {
+              analysis: analyse(text),
+              kinds: ["observation"],
+              filters: everywhere,
+              depth: 100,
+              exactRank,
+              ages: createAges(everywhere),
+              pruning: pruned,
+            }),
+          );
+          const round = (hits: readonly { readonly id: string; readonly score: number }[]) =>
+            hits
+              .map(({ id, score }) => ({ id, score: Number(score.toFixed(4)) }))
+              .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+          const [is, should] = [round(bm25), round(defined(text, rows.length))];
+          expect(is.slice(0, exactRank).map(({ score }) => score)).toEqual(should.slice(0, exactRank).map(({ score }) => score));
+          const scoreOf = new Map(should.map(({ id, score }) => [id, score]));
+          // Beyond the exact rank a row may lack what frequent words add; it never has more.
+          for (const { id, score } of is) expect(score).toBeLessThanOrEqual(scoreOf.get(id) ?? 0);
+        },
+      ),
+      { numRuns: 60 },
     );
   }, 120_000);
 });

@@ -6,7 +6,14 @@ import type { Query } from "../../../src/store/port.ts";
 import { observationsOfMentioned } from "../../../src/store/queries/search-context.ts";
 import type { Filters } from "../../../src/store/queries/search-filters.ts";
 import { foundRows } from "../../../src/store/queries/search-rows.ts";
-import { formsInRows, rowsWithForms, textScores, wordStatistics, wordsBeginning } from "../../../src/store/queries/search-words.ts";
+import {
+  bestRows,
+  rowsWithWords,
+  scoresInRows,
+  textScores,
+  wordStatistics,
+  wordsBeginning,
+} from "../../../src/store/queries/search-words.ts";
 import { eachEngine, inProject } from "../../support/engines.ts";
 import { seedMany, seedProject } from "../../support/search.ts";
 
@@ -39,21 +46,24 @@ eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", 
   });
   const planOf = async (query: Pick<Query<unknown>, "statement">): Promise<string> => {
     const explain = { schema: z.record(z.string(), z.string()), statement: sql`explain ${query.statement}` };
-    const rows = await engine.db.read(inProject(project), (tx) => tx.all(explain));
+    const rows = await engine.db.read(inProject(project), (tx) => tx.all(explain), { byKey: true });
     return rows.map((row) => Object.values(row)[0]).join("\n");
   };
   const LARGE = /Seq Scan on brain_(postings|observations|observation_chunks)\b/;
 
   test("statistics, postings, spellings, scores and rows are found by index", async () => {
     const forms = ["word1", "word2", "common"];
-    const indexed = forms.map((term) => ({ term, kind: "observation" as const }));
-    const rows = ids.slice(0, 50).map((id) => ({ id, key: project, kind: "observation" as const }));
+    const weighed = forms.map((term, at) => ({ term, word: at >> 1, weight: 1 }));
+    const norm = { base: 0.3, perWord: 0.1 };
+    const rows = ids.slice(0, 50).map((id) => ({ id, key: project }));
     for (const query of [
       wordStatistics({ forms, kinds: ["observation", "entity", "error", "episode"], filters: filters() }),
-      rowsWithForms({ forms: indexed, filters: filters() }),
-      formsInRows({ forms: indexed, rows }),
+      rowsWithWords({ forms, kinds: ["observation", "entity"], most: 200, filters: filters() }),
+      bestRows({ kind: "observation", forms: weighed, norm, limit: 100, filters: filters() }),
+      bestRows({ kind: "observation", forms: weighed, norm, limit: 100, filters: { ...filters(), after: "2020-01-01T00:00:00Z" } }),
+      scoresInRows({ kind: "observation", forms: weighed, norm, rows }),
       wordsBeginning({ prefix: "wor", limit: 400, filters: filters() }),
-      textScores({ found: { observation: ids.slice(0, 40) }, text: forms.join(" "), name: "x", filters: filters() }),
+      textScores({ found: { observation: ids.slice(0, 40) }, text: forms.join(" "), name: "x", coverDensity: false, filters: filters() }),
       foundRows({ ids: { observation: ids.slice(0, 15) }, filters: filters() }),
       observationsOfMentioned({ entityIds: [newId()], text: "word1", limit: 20, filters: filters() }),
     ]) {

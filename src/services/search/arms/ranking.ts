@@ -1,25 +1,13 @@
 /**
- * BM25 over the index of words, one kind of rows at a time, with the rules of domain/retrieval/bm25.ts. Frequent words score the rows that the
- * others found and select none (MaxScore, Turtle & Flood 1995), so the cost follows the rare words of a question and not the size of the memory.
+ * BM25 over the index of words, one kind of rows at a time, with the rules of domain/retrieval/bm25.ts; the database adds the scores up. Frequent words
+ * score the rows that the others found and select none (MaxScore, Turtle & Flood 1995), so the cost follows the rare words of a question and not
+ * the size of the memory.
  */
-import {
-  inverseDocumentFrequency,
-  type Posting,
-  pruningOrder,
-  type ScoredTerm,
-  termBound,
-  topByFullScore,
-} from "../../../domain/retrieval/bm25.ts";
-import type { Hit } from "../../../domain/retrieval/hits.ts";
-import type { RowKind } from "../../../store/queries/search-filters.ts";
-import type { IndexedForm, IndexedRow } from "../../../store/queries/search-words.ts";
-
-/** One form of a word with what it weighs among the rows of a kind. */
-interface WeightedForm extends IndexedForm {
-  readonly idf: number;
-  /** Rows that have it. */
-  readonly rows: number;
-}
+import { BM25_B, BM25_K1, inverseDocumentFrequency, SCORE_UNITS, termBound } from "../../../domain/retrieval/bm25.ts";
+import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
+import type { Tx } from "../../../store/port.ts";
+import type { Filters, RowKind } from "../../../store/queries/search-filters.ts";
+import { bestRows, type LengthNorm, scoresInRows, type WeighedForm } from "../../../store/queries/search-words.ts";
 
 /** Statistics of one kind of rows. */
 export interface KindStatistics {
@@ -30,126 +18,106 @@ export interface KindStatistics {
   readonly rowsWith: ReadonlyMap<string, number>;
 }
 
+/** One word of a question among the rows of a kind. */
 interface Step {
-  readonly forms: readonly WeightedForm[];
-  /** What all words behind can still add to a row. */
+  readonly forms: readonly WeighedForm[];
+  /** Rows that have one of the forms, at most. */
+  readonly postings: number;
+  /** What all words behind can still add to a row, in units. */
   readonly restBound: number;
 }
 
-/** Below so many postings pruning costs more than it saves: everything selects. */
-const PRUNE_FROM_ROWS = 600;
+/** When and how far a question is pruned. */
+export interface Pruning {
+  /** Postings that are added up in less time (3 ms in the embedded engine) than pruning would save: below, every word selects. */
+  readonly fromPostings: number;
+  /** Rows that the words which do not select may still lift. */
+  readonly candidates: number;
+}
+const PRUNING: Pruning = { fromPostings: 5_000, candidates: 400 };
+/** Words that leave more of the postings to select than this share prune too little to pay for looking the others up. */
+const MOST_SELECTING = 0.5;
 /**
  * Share of a question's weight that words which do not select may keep at the first try. A top row has rarely less than half of the
  * weight, so the bound holds at once as a rule.
  */
 const FIRST_REST_SHARE = 0.25;
-/** Guards comparisons against rounding in the last digit. */
-const ROUNDING = 1e-9;
+/** For each word of a question the weights of the forms that a kind has. */
+export const weightsOf = ({ rows, rowsWith }: KindStatistics, words: readonly (readonly string[])[]): readonly (readonly number[])[] =>
+  words.map((forms) =>
+    forms.flatMap((term) => {
+      const having = rowsWith.get(term);
+      return having === undefined ? [] : [inverseDocumentFrequency(rows, having)];
+    }),
+  );
 
-export class Ranking {
-  readonly kind: RowKind;
-  /** For each word of the question the weights of the forms that this kind has. */
-  readonly idfs: readonly (readonly number[])[];
-  readonly #steps: readonly Step[];
-  readonly #averageLength: number;
-  readonly #exactRank: number;
-  readonly #postings = new Map<string, Posting[]>();
-  readonly #keys = new Map<string, string>();
-  /** Words from the start of `#steps` that select. */
-  #cut: number;
-  /** Words whose postings were read whole. */
-  #read = 0;
-  /** Every row found so far by score; undefined after new rows came. */
-  #hits: readonly Hit[] | undefined;
+/** Words by what they can add at most, greatest first. */
+function stepsOf({ rows, rowsWith }: KindStatistics, words: readonly (readonly string[])[]): Step[] {
+  const weighed = words.flatMap((forms, word) => {
+    const known = forms.flatMap((term) => {
+      const having = rowsWith.get(term);
+      return having === undefined ? [] : [{ term, word, having, weight: termBound(inverseDocumentFrequency(rows, having)) }];
+    });
+    if (known.length === 0) return [];
+    return { forms: known, postings: known.reduce((sum, { having }) => sum + having, 0), bound: Math.max(...known.map((of) => of.weight)) };
+  });
+  weighed.sort((a, b) => b.bound - a.bound);
+  let rest = weighed.reduce((sum, { bound }) => sum + bound, 0);
+  return weighed.map(({ forms, postings, bound }) => {
+    rest -= bound;
+    return { forms, postings, restBound: Math.max(rest, 0) * SCORE_UNITS };
+  });
+}
 
-  /** @param words forms of each word of the question; @param exactRank the first so many rows are those of scoring every row. */
-  constructor(statistics: KindStatistics, words: readonly (readonly string[])[], exactRank: number) {
-    const { kind, rows: total, rowsWith } = statistics;
-    this.kind = kind;
-    this.#averageLength = statistics.averageLength;
-    this.#exactRank = exactRank;
-    const weighted = words.map((forms) =>
-      forms.flatMap((term): WeightedForm[] => {
-        const rows = rowsWith.get(term);
-        return rows === undefined ? [] : [{ kind, term, rows, idf: inverseDocumentFrequency(total, rows) }];
-      }),
-    );
-    this.idfs = weighted.map((forms) => forms.map(({ idf }) => idf));
-    const byTerm = new Map<ScoredTerm, readonly WeightedForm[]>();
-    for (const forms of weighted)
-      if (forms.length > 0)
-        byTerm.set(
-          forms.map(({ idf }) => ({ idf, postings: [] })),
-          forms,
-        );
-    this.#steps = pruningOrder([...byTerm.keys()]).map(({ term, restBound }) => ({ forms: byTerm.get(term) ?? [], restBound }));
-    this.#cut = this.#firstCut();
-  }
+/** Words from the start that select at the first try. */
+function firstCut(steps: readonly Step[], { fromPostings }: Pruning): number {
+  const sum = (of: readonly Step[]) => of.reduce((total, { postings }) => total + postings, 0);
+  if (sum(steps) <= fromPostings) return steps.length;
+  const whole = (steps[0]?.restBound ?? 0) + Math.max(0, ...(steps[0]?.forms ?? []).map(({ weight }) => weight * SCORE_UNITS));
+  const at = steps.findIndex(({ restBound }) => restBound <= FIRST_REST_SHARE * whole);
+  return at === -1 || sum(steps.slice(0, at + 1)) > MOST_SELECTING * sum(steps) ? steps.length : at + 1;
+}
 
-  #firstCut(): number {
-    const postings = this.#steps.reduce((sum, { forms }) => sum + forms.reduce((of, { rows }) => of + rows, 0), 0);
-    if (postings <= PRUNE_FROM_ROWS) return this.#steps.length;
-    const whole = this.#steps.reduce((sum, { forms }) => sum + termBound(Math.max(...forms.map(({ idf }) => idf))), 0);
-    const at = this.#steps.findIndex(({ restBound }) => restBound <= FIRST_REST_SHARE * whole);
-    return at === -1 ? this.#steps.length : at + 1;
-  }
+export interface RankOptions {
+  /** The first so many rows are those of scoring every row by every word; behind them one that only frequent words find may be missing. */
+  readonly exactRank: number;
+  /** Rows wanted. All rows that tie for the last place may come too. */
+  readonly depth: number;
+  readonly filters: Filters;
+  /** Where a test asks for another one. */
+  readonly pruning?: Pruning | undefined;
+}
 
-  /** Forms whose rows are to be read next; empty where none is left to read. */
-  wanted(): readonly IndexedForm[] {
-    return this.#steps.slice(this.#read, this.#cut).flatMap(({ forms }) => forms);
-  }
+/** The rows of a kind that the words rank first. */
+export async function rankByWords(
+  tx: Tx,
+  statistics: KindStatistics,
+  words: readonly (readonly string[])[],
+  { exactRank, depth, filters, pruning = PRUNING }: RankOptions,
+): Promise<Hit[]> {
+  const { kind, averageLength } = statistics;
+  const steps = stepsOf(statistics, words);
+  if (steps.length === 0) return [];
+  const perWord = averageLength > 0 ? (BM25_K1 * BM25_B) / averageLength : 0;
+  const norm: LengthNorm = { base: averageLength > 0 ? BM25_K1 * (1 - BM25_B) : BM25_K1, perWord };
+  const asHits = (rows: readonly { readonly id: string; readonly score: number }[]) =>
+    rows.map(({ id, score }): Hit => ({ id, score: score / SCORE_UNITS })).sort(byScoreThenId);
 
-  /** Takes the rows of one form. */
-  take(term: string, rows: readonly IndexedRow[]): void {
-    const known = this.#postings.get(term) ?? [];
-    for (const { id, key, count, length } of rows) {
-      known.push({ id, count, length });
-      this.#keys.set(id, key);
-    }
-    this.#postings.set(term, known);
-    this.#hits = undefined;
-  }
-
-  /** Call when everything wanted was taken. @returns whether more words must select: a row with none of the others could still be among the first. */
-  widen(): boolean {
-    this.#read = this.#cut;
-    if (this.#cut >= this.#steps.length) return false;
-    const rest = this.#restBound();
-    const reached = this.#scored()[this.#exactRank - 1]?.score ?? 0;
-    if (rest < reached - ROUNDING) return false;
-    const enough = this.#steps.findIndex(({ restBound }) => restBound < reached - ROUNDING);
-    this.#cut = enough === -1 ? this.#steps.length : Math.max(enough + 1, this.#cut + 1);
-    return true;
-  }
-
-  #restBound(): number {
-    return this.#cut >= this.#steps.length ? 0 : (this.#steps[this.#cut - 1]?.restBound ?? 0);
-  }
-
-  /** Forms that only score, and the rows that they can still lift to the first ranks. */
-  completing(): {
-    readonly forms: readonly IndexedForm[];
-    readonly rows: readonly (Pick<IndexedRow, "id" | "key"> & { readonly kind: RowKind })[];
-  } {
-    const forms = this.#steps.slice(this.#cut).flatMap((step) => step.forms);
-    if (forms.length === 0) return { forms, rows: [] };
-    const hits = this.#scored();
-    const reached = (hits[this.#exactRank - 1]?.score ?? 0) - this.#restBound() - ROUNDING;
-    const rows = hits.filter(({ score }) => score >= reached).map(({ id }) => ({ id, key: this.#keys.get(id) ?? "", kind: this.kind }));
-    return { forms, rows };
-  }
-
-  #scored(): readonly Hit[] {
-    if (this.#hits !== undefined) return this.#hits;
-    const terms = this.#steps.map(
-      ({ forms }): ScoredTerm => forms.map(({ term, idf }) => ({ idf, postings: this.#postings.get(term) ?? [] })),
-    );
-    this.#hits = topByFullScore(terms, this.#averageLength, Number.POSITIVE_INFINITY);
-    return this.#hits;
-  }
-
-  /** Rows by score, best first; beyond the exact rank a score may lack what frequent words add. */
-  hits(): readonly Hit[] {
-    return this.#scored();
+  for (let cut = firstCut(steps, pruning), tries = 0; ; tries++) {
+    const forms = steps.slice(0, cut).flatMap((step) => step.forms);
+    const isWhole = cut >= steps.length;
+    const limit = isWhole ? depth : Math.max(pruning.candidates, exactRank);
+    const rows = await tx.all(bestRows({ kind, forms, norm, limit, filters }));
+    if (isWhole) return asHits(rows);
+    const others = steps.slice(cut).flatMap((step) => step.forms);
+    const added = new Map((await tx.all(scoresInRows({ kind, forms: others, norm, rows }))).map(({ id, score }) => [id, score]));
+    const totals = rows.map(({ id, score }) => ({ id, score: score + (added.get(id) ?? 0) })).sort((a, b) => b.score - a.score);
+    // A row that is not among these has at most the last partial score, or none, and what the other words can add.
+    const leastPartial = rows.length < limit ? 0 : Math.min(...rows.map(({ score }) => score));
+    const reached = totals[exactRank - 1]?.score ?? 0;
+    if (leastPartial + (steps[cut - 1]?.restBound ?? 0) < reached) return asHits(totals);
+    // Once more with the words that the bound lacked; a second failure lets all of them select.
+    const enough = tries > 0 ? -1 : steps.findIndex(({ restBound }) => leastPartial + restBound < reached);
+    cut = enough === -1 ? steps.length : Math.max(enough + 1, cut + 1);
   }
 }

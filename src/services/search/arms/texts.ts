@@ -1,5 +1,6 @@
 /** The text arm: what the words found, and what words spelt like the unknown ones find, scored by full text, likeness of names and importance. */
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
+import { firstChars } from "../../../kernel/text.ts";
 import type { Tx } from "../../../store/port.ts";
 import { kindOf, type RowKind, rowKinds } from "../../../store/queries/search-filters.ts";
 import { textScores } from "../../../store/queries/search-words.ts";
@@ -23,8 +24,12 @@ const SPELLING_WEIGHT = 0.7;
 /** Rows of each kind that are scored, the best of BM25: the arm has a tenth of the words' voice, and its score reads the row itself. */
 const DEPTH = 40;
 
+/** Characters of a question that names are compared with: no name is longer, and trigrams of a page resemble none. */
+const NAME_CHARS = 400;
+
 export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): Promise<TextHits> {
-  const { analysis, filters } = search;
+  const { filters } = search;
+  const { analysis } = words;
   const near = await nearSpellings(tx, words.unknown, filters);
   const spelt =
     near.length === 0 ? undefined : await searchWords(tx, { ...search, analysis: { ...analysis, words: near.map(({ terms }) => terms) } });
@@ -36,7 +41,15 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
   );
   const kinds = new Map(rowKinds.flatMap((kind) => (found[kind] ?? []).map((id): [string, RowKind] => [id, kind])));
   if (kinds.size === 0) return { byKind: new Map(), merged: [], coverDensity: [], coverage: 0, kinds };
-  const rows = await tx.all(textScores({ found, text: analysis.lexemes, name: analysis.query, filters }));
+  const rows = await tx.all(
+    textScores({
+      found,
+      text: analysis.lexemes,
+      name: firstChars(analysis.query, NAME_CHARS),
+      coverDensity: search.coverDensity === true,
+      filters,
+    }),
+  );
   // A near spelling is worth what it is like, and only for the part of the question that it stands for.
   const likeness = near.reduce((sum, { similarity }) => sum + similarity, 0) / Math.max(analysis.words.length, 1);
   const closeness = (id: string) => Math.min(spelt?.covers.get(id) ?? 0, 1) * likeness;
@@ -48,9 +61,9 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
   }
   for (const list of byKind.values()) list.sort(byScoreThenId);
   const coverOf = (id: string) => Math.max(words.covers.get(id) ?? 0, closeness(id));
-  const coverDensity = rows
+  const coverDensity = (search.coverDensity === true ? rows : [])
     .filter(({ kind }) => kindOf(kind) !== "episode")
-    .map(({ id, coverDensity }) => ({ id, score: coverDensity }))
+    .map(({ id, coverDensity: score }) => ({ id, score: score ?? 0 }))
     .sort(byScoreThenId);
   const kindsOf = (id: string): RowKind => kinds.get(id) ?? "observation";
   const [merged = [], density = [], ...lists] = await search.ages.first(

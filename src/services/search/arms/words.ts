@@ -3,19 +3,11 @@ import { fullMatchOf } from "../../../domain/retrieval/bm25.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
 import type { Tx } from "../../../store/port.ts";
 import { type Filters, kindNumber, type RowKind } from "../../../store/queries/search-filters.ts";
-import {
-  type FoundIds,
-  formsInRows,
-  type IndexedForm,
-  type IndexedRow,
-  NAMES,
-  rowsWithForms,
-  TOTALS,
-  wordStatistics,
-} from "../../../store/queries/search-words.ts";
+import { type FoundIds, NAMES, TOTALS, wordStatistics } from "../../../store/queries/search-words.ts";
 import type { Ages } from "../ages.ts";
 import type { Analysis } from "../analyse.ts";
-import { type KindStatistics, Ranking } from "./ranking.ts";
+import { withRarestWords } from "./long-questions.ts";
+import { type KindStatistics, type Pruning, rankByWords, weightsOf } from "./ranking.ts";
 
 export interface WordSearch {
   readonly analysis: Analysis;
@@ -26,9 +18,15 @@ export interface WordSearch {
   /** The first so many rows of each kind are exactly those that scoring every row would give. */
   readonly exactRank: number;
   readonly ages: Ages;
+  /** Where a test asks for another one. */
+  readonly pruning?: Pruning | undefined;
+  /** Has the text arm compute `ts_rank_cd` too, for `eval`. */
+  readonly coverDensity?: boolean | undefined;
 }
 
 export interface WordHits {
+  /** The question as it was searched: fewer words where it was very long. */
+  readonly analysis: Analysis;
   readonly kinds: ReadonlyMap<string, RowKind>;
   /** Best first, all kinds but episodes in one list. */
   readonly bm25: readonly Hit[];
@@ -64,32 +62,13 @@ async function readStatistics(tx: Tx, forms: readonly string[], { kinds, filters
 const ENTITY_VOICE = 0.5;
 export const kindVoice = (kind: RowKind): number => (kind === "entity" ? ENTITY_VOICE : 1);
 
-/** Gives every ranking the rows of the forms it asked for. */
-function distribute(
-  rankings: readonly Ranking[],
-  forms: readonly IndexedForm[],
-  rows: readonly { readonly at: number; readonly rows: readonly IndexedRow[] }[],
-) {
-  for (const { at, rows: found } of rows) {
-    const form = forms[at];
-    if (form !== undefined) rankings.find(({ kind }) => kind === form.kind)?.take(form.term, found);
-  }
-}
-
 /** Finds rows by the words of a question. */
 export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits> {
-  const { analysis, filters } = search;
+  const analysis = await withRarestWords(tx, search.analysis, search);
   const { statistics, namesVersion } = await readStatistics(tx, [...new Set(analysis.words.flat())], search);
-  const rankings = statistics.map((of) => new Ranking(of, analysis.words, search.exactRank));
-  for (let open = rankings; open.length > 0; open = open.filter((ranking) => ranking.widen())) {
-    const forms = open.flatMap((ranking) => ranking.wanted());
-    if (forms.length > 0) distribute(rankings, forms, await tx.all(rowsWithForms({ forms, filters })));
-  }
-  const completing = rankings.map((ranking) => ranking.completing()).filter(({ forms, rows }) => forms.length > 0 && rows.length > 0);
-  if (completing.length > 0) {
-    const forms = completing.flatMap((each) => each.forms);
-    distribute(rankings, forms, await tx.all(formsInRows({ forms, rows: completing.flatMap((each) => each.rows) })));
-  }
+  const rankings: { readonly kind: RowKind; readonly hits: readonly Hit[]; readonly idfs: readonly (readonly number[])[] }[] = [];
+  for (const of of statistics)
+    rankings.push({ kind: of.kind, hits: await rankByWords(tx, of, analysis.words, search), idfs: weightsOf(of, analysis.words) });
 
   const kinds = new Map<string, RowKind>();
   const covers = new Map<string, number>();
@@ -97,16 +76,16 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
   const lists = new Map<RowKind, readonly Hit[]>();
   const firsts = await search.ages.first(
     tx,
-    rankings.map((ranking) => ({ kindOf: () => ranking.kind, hits: ranking.hits() })),
+    rankings.map(({ kind, hits }) => ({ kindOf: () => kind, hits })),
     search.depth,
   );
-  for (const [at, ranking] of rankings.entries()) {
+  for (const [at, { kind, idfs }] of rankings.entries()) {
     const list = firsts[at] ?? [];
-    const fullMatch = fullMatchOf(ranking.idfs, statistics[at]?.rows ?? 0);
-    lists.set(ranking.kind, list);
-    found[ranking.kind] = list.map(({ id }) => id);
+    const fullMatch = fullMatchOf(idfs, statistics[at]?.rows ?? 0);
+    lists.set(kind, list);
+    found[kind] = list.map(({ id }) => id);
     for (const { id, score } of list) {
-      kinds.set(id, ranking.kind);
+      kinds.set(id, kind);
       if (fullMatch > 0) covers.set(id, score / fullMatch);
     }
   }
@@ -118,5 +97,5 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
   const unknown = analysis.words.flatMap(([written = ""], at) =>
     rankings.some(({ idfs }) => (idfs[at] ?? []).length > 0) ? [] : [written],
   );
-  return { kinds, bm25, found, covers, coverage: Math.max(0, ...covers.values()), namesVersion, unknown };
+  return { analysis, kinds, bm25, found, covers, coverage: Math.max(0, ...covers.values()), namesVersion, unknown };
 }
