@@ -2,6 +2,7 @@
 import { freemem } from "node:os";
 import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
+import { requirePath } from "../config/paths.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
 import type { Embedder, ModelState } from "../inference/port.ts";
 import { unavailable } from "../kernel/errors.ts";
@@ -35,6 +36,7 @@ import { ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
 import { composeRecords } from "./records.ts";
+import { composeUpkeep, undoFiles } from "./upkeep.ts";
 
 export interface ComposeOptions {
   readonly config: Config;
@@ -148,6 +150,7 @@ function assemble(
     relations: graph.relations,
     search,
     ...records,
+    ...composeUpkeep({ db, graph, audit: records.audit, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

@@ -1,6 +1,6 @@
 /** Undo files: written whole before a deletion, never over another one, readable by their owner alone. */
 import { mkdir, open, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { conflict, invalid, notFound, unavailable } from "../kernel/errors.ts";
 
 const FORMAT = 1;
@@ -10,21 +10,24 @@ const PRIVATE_DIRECTORY = 0o700;
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
 export const undoFile = (directory: string, id: string): string => join(directory, `obs-${id}.json`);
+/** Undo file of a deletion of many, called after its moment and an id. */
+export const undoFileOf = (directory: string, kind: string, id: string, now: Date): string =>
+  join(
+    directory,
+    `${kind}-${now
+      .toISOString()
+      .replace(/[^0-9]/g, "")
+      .slice(0, 14)}-${id.slice(0, 8)}.json`,
+  );
 
 /**
  * Writes the file to disk (not only to the system's memory) before it answers. Answers its path.
  * @throws MemoryError where it cannot be written, or one of the same name holds another deletion; nothing may be deleted then
  */
-export async function writeUndoFile(
-  directory: string,
-  id: string,
-  snapshot: Readonly<Record<string, unknown>>,
-  now: Date,
-): Promise<string> {
-  const file = undoFile(directory, id);
+export async function writeUndoFile(file: string, snapshot: Readonly<Record<string, unknown>>, now: Date): Promise<string> {
   const content = `${JSON.stringify({ format: FORMAT, deleted_at: now.toISOString(), ...snapshot }, null, 2)}\n`;
   try {
-    await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
+    await mkdir(dirname(file), { recursive: true, mode: PRIVATE_DIRECTORY });
     const handle = await open(file, "wx", PRIVATE_FILE);
     try {
       await handle.writeFile(content, "utf8");

@@ -14,7 +14,7 @@ import {
   insertObservation,
   leftSinceDeletion,
   observationExists,
-  observationWithParts,
+  observationsWithParts,
   projectExists,
 } from "../store/queries/undo.ts";
 
@@ -72,7 +72,7 @@ export interface UndoParts {
 export function createUndo({ db, requestEmbedding }: UndoParts): Undo {
   return {
     async snapshot(ctx, observationId) {
-      const found = await db.read(ctx, (tx) => tx.first(observationWithParts({ id: observationId })));
+      const found = await db.read(ctx, (tx) => tx.first(observationsWithParts({ ids: [observationId] })));
       if (found === undefined) throw notFound("observation", observationId, { next: "memory-industry search shows ids." });
       return snapshotSchema.parse(found);
     },

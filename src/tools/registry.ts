@@ -10,10 +10,12 @@ import decisions from "./decisions.ts";
 import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
+import feedback from "./feedback.ts";
 import gaps from "./gaps.ts";
 import hypotheses from "./hypotheses.ts";
 import ingest from "./ingest.ts";
 import judge from "./judge.ts";
+import maintenance from "./maintenance.ts";
 import observations from "./observations.ts";
 import pastErrors from "./past-errors.ts";
 import procedures from "./procedures.ts";
@@ -47,6 +49,8 @@ export const tools: readonly Tool[] = [
   judge,
   triggers,
   calibration,
+  maintenance,
+  feedback,
   audit,
   workingMemory,
   whoami,

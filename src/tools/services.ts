@@ -10,9 +10,11 @@ import type { Decisions } from "../services/decisions.ts";
 import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
 import type { Errors } from "../services/errors.ts";
+import type { Feedback } from "../services/feedback.ts";
 import type { Gaps } from "../services/gaps.ts";
 import type { Hypotheses } from "../services/hypotheses.ts";
 import type { Ingest } from "../services/ingest/ingest.ts";
+import type { Maintenance } from "../services/maintenance/maintenance.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { Procedures } from "../services/procedures.ts";
 import type { Projects } from "../services/projects.ts";
@@ -46,6 +48,8 @@ export interface Services {
   readonly contradictions: Contradictions;
   readonly judgments: Judgments;
   readonly procedures: Procedures;
+  readonly maintenance: Maintenance;
+  readonly feedback: Feedback;
   readonly triggers: Triggers;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };

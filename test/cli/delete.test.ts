@@ -115,4 +115,25 @@ describe("delete --undo", () => {
     expect(await runCli(["delete", "--undo", join(host.home, "none.json")], host)).toBe(1);
     expect(host.life).toEqual([]);
   });
+
+  test("brings back what a prune took, one by one, and says which could not come", async () => {
+    const second = { ...snapshot, observation: { ...snapshot.observation, id: id.replace(/3$/, "4") } };
+    const host = fakeHost({
+      answer: (sent) => {
+        const { observation } = sent.params.snapshot as typeof snapshot;
+        if (observation.id !== id) throw new Error("its project is gone");
+        return { id, sameId: true, entity: "gateway" };
+      },
+    });
+    const file = join(host.home, "prune.json");
+    writeFileSync(file, JSON.stringify({ format: 1, deleted_at: "2026-01-02T03:04:05Z", observations: [snapshot, second] }));
+    expect(await runCli(["delete", "--undo", file], host)).toBe(0);
+    expect(host.out()).toContain("Bring back 2 memories under 1 entities.");
+    expect(host.sent).toEqual([]);
+    expect(await runCli(["delete", "--undo", file, "--apply"], host)).toBe(1);
+    expect(host.sent.map(({ method }) => method)).toEqual(["owner/restore", "owner/restore"]);
+    expect(host.out()).toContain("Brought back 1 of 2 memories.");
+    expect(host.err()).toContain(second.observation.id);
+    expect(existsSync(file)).toBe(true);
+  });
 });

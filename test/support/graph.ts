@@ -2,6 +2,7 @@
 import { type CognitionParts, composeCognition } from "../../src/app/cognition.ts";
 import { composeGraph, type GraphParts } from "../../src/app/graph.ts";
 import { composeRecords, type RecordsParts } from "../../src/app/records.ts";
+import { composeUpkeep, type UpkeepParts } from "../../src/app/upkeep.ts";
 import type { CallContext, Scope } from "../../src/kernel/context.ts";
 import { noDeadline } from "../../src/kernel/deadline.ts";
 import { MemoryError } from "../../src/kernel/errors.ts";
@@ -16,7 +17,7 @@ import { judgeWith } from "./judge.ts";
 
 export type Reply = Record<string, unknown>;
 
-export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts & CognitionParts> = {}) {
+export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts & CognitionParts & UpkeepParts> = {}) {
   const embedder = testEmbedder("missing");
   const reminders = createReminders({ db });
   const graph = composeGraph({
@@ -30,19 +31,21 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
     ...given,
   });
   const identity = { sessionKey: (client: string) => `test/${client}` };
+  const records = composeRecords({
+    db,
+    embedder,
+    identity,
+    reminders,
+    notes: graph.notes,
+    queue: graph.queue,
+    publish: () => {},
+    auditKey: () => undefined,
+    ...given,
+  });
   const services = {
     ...graph,
-    ...composeRecords({
-      db,
-      embedder,
-      identity,
-      reminders,
-      notes: graph.notes,
-      queue: graph.queue,
-      publish: () => {},
-      auditKey: () => undefined,
-      ...given,
-    }),
+    ...records,
+    ...composeUpkeep({ db, graph, audit: records.audit, keepUndo: async () => "/undo/prune.json", ...given }),
     ...composeCognition({
       db,
       embedder: given.embedder ?? embedder,

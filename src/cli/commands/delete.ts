@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { invalid, usage } from "../../kernel/errors.ts";
+import { invalid, present, usage } from "../../kernel/errors.ts";
 import { isUuid } from "../../kernel/ids.ts";
 import { text, uuid } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
@@ -36,6 +36,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 
+type Roads = Pick<CommandContext, "gateway" | "host" | "out">;
+
 async function remove(id: string, apply: boolean, { gateway, host, out }: CommandContext): Promise<number> {
   // Asked for before anything is looked at: where there is no place for the undo file nothing may be deleted.
   const directory = host.installation().undoDir();
@@ -55,7 +57,7 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
     });
     return 0;
   }
-  const file = await writeUndoFile(directory, id, snapshot, new Date());
+  const file = await writeUndoFile(undoFile(directory, id), snapshot, new Date());
   await road.ask("owner/delete", { id, version: observation.version });
   for (const line of ["Deleted:", ...shown]) out.line(line);
   out.line(`To bring it back: ${commandLine(host.typed, ["delete", "--undo", id, "--apply"])}`);
@@ -63,10 +65,13 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
   return 0;
 }
 
-async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out }: CommandContext): Promise<number> {
+async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out }: Roads): Promise<number> {
   const { readUndoFile, undoFile } = await import("../undo-file.ts");
   const file = isUuid(fileOrId) ? undoFile(host.installation().undoDir(), fileOrId.toLowerCase()) : fileOrId;
-  const snapshot = await readUndoFile(file);
+  const content = await readUndoFile(file);
+  if (Array.isArray(content.observations))
+    return await bringAllBack(content.observations.map(fieldsOf), fileOrId, apply, { gateway, host, out });
+  const snapshot = content;
   const observation = fieldsOf(snapshot.observation);
   if (typeof observation.content !== "string") throw invalid(`${file} is not an undo file of ours; nothing was written.`);
   if (!apply) {
@@ -85,4 +90,30 @@ async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out 
   if (restored.sameId === false)
     out.line("It has a new id: a sync bundle has left this machine since, and other machines would delete the old one again.");
   return 0;
+}
+
+/** What a prune took, one by one: what is there already, or has no place any more, does not keep the others from coming back. */
+async function bringAllBack(snapshots: readonly Fields[], file: string, apply: boolean, { gateway, host, out }: Roads): Promise<number> {
+  const names = new Set(snapshots.map((snapshot) => String(fieldsOf(snapshot.entity).name)));
+  if (!apply) {
+    showPlan(out, host.typed, {
+      steps: [`Bring back ${snapshots.length} memories under ${names.size} entities.`],
+      apply: ["delete", "--undo", file, "--apply"],
+    });
+    return 0;
+  }
+  const road = await gateway();
+  let restored = 0;
+  const failed: string[] = [];
+  for (const snapshot of snapshots) {
+    try {
+      await road.ask("owner/restore", { snapshot });
+      restored++;
+    } catch (error) {
+      failed.push(`${String(fieldsOf(snapshot.observation).id)}: ${present(error).text}`);
+    }
+  }
+  out.line(`Brought back ${restored} of ${snapshots.length} memories.`);
+  for (const line of failed) out.note(line);
+  return failed.length === 0 ? 0 : 1;
 }

@@ -29,6 +29,17 @@ export interface Idle {
 export const retention = ({ idleDays, halfLifeDays, accessCount }: Idle): number =>
   2 ** (-Math.max(idleDays, 0) / (halfLifeDays * (1 + Math.log1p(Math.max(accessCount, 0)))));
 
+/** A longer time without any decay at all counts as this: the machine was off, its owner away, or its clock was set wrong. */
+export const LONGEST_ABSENCE_DAYS = 30;
+
+/**
+ * Idle days that count. What lies in one absence of the whole memory counts 30 days at most, so that a holiday, or a clock that was a year
+ * ahead for an hour, does not take everything to the floor. Idle 400, last decay 365 days ago → 65; idle 400, last decay an hour ago → 400.
+ * @param sinceDecayDays since the last decay of everything; undefined where there was none
+ */
+export const countedIdleDays = (idleDays: number, sinceDecayDays: number | undefined): number =>
+  idleDays - Math.max(0, Math.min(idleDays, sinceDecayDays ?? 0) - LONGEST_ABSENCE_DAYS);
+
 export interface FadingObservation {
   readonly importance: number;
   readonly observationType: string;

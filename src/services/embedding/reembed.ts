@@ -54,6 +54,8 @@ export interface Reembed {
    * texts and is no error. @throws MemoryError `unavailable` where no model is installed: a made-up vector never replaces a real one.
    */
   run(request: ReembedRequest): Promise<ReembedReport>;
+  /** False where there is no model to compute with. */
+  ready(): boolean;
 }
 
 export function createReembed({
@@ -99,7 +101,10 @@ export function createReembed({
     }
   }
 
+  const ready = () => !["missing", "failed"].includes(embedder.status().state);
+
   return {
+    ready,
     async run(request) {
       const status = embedder.status();
       if (status.state === "missing" || status.state === "failed")

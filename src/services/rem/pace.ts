@@ -64,6 +64,9 @@ export function createPace({ quiet }: Pick<Calls, "quiet">, clock: () => number 
   };
 }
 
+/** The pace of a call that somebody waits for: whoever came meanwhile gets a turn, and no more. */
+export const callPace = (): Pace => createPace({ quiet: () => Promise.resolve() });
+
 /**
  * Runs `slice` until it answers false. The size of a slice follows the time that slices take.
  * @param sizes of the first slice, and the largest.

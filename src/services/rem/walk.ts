@@ -1,8 +1,9 @@
 /** A walk over a table by id, one transaction a window. */
+import type { CallScope } from "../../kernel/context.ts";
 import type { Tx } from "../../store/port.ts";
 import { FIRST_ID, type Walkable, type Window, windowEnd } from "../../store/queries/windows.ts";
-import { inSlices } from "./pace.ts";
-import type { PhaseContext, RemParts } from "./phase.ts";
+import { inSlices, type Pace } from "./pace.ts";
+import type { RemParts } from "./phase.ts";
 
 export interface Walk {
   readonly table: Walkable;
@@ -17,7 +18,7 @@ export interface Walk {
  * which it came.
  */
 export async function walk(
-  ctx: PhaseContext,
+  ctx: CallScope & { readonly pace: Pace },
   { db }: Pick<RemParts, "db">,
   { table, first, most, writes }: Walk,
   step: (tx: Tx, window: Window, size: number) => Promise<{ readonly upTo?: string | undefined; readonly stop?: boolean } | undefined>,

@@ -187,7 +187,8 @@ export const retireFor = (q: { id: string; content: string; keeper: string; keep
 /** New text of an observation with everything made from it, in one statement: one correction, one version. Vector and slices go by trigger. */
 export const rewriteObservation = (q: { id: string; content: string; tags: readonly string[]; lexical: string; scope: Scope }) => sql`
   update brain_observations as o
-  set content = ${q.content}::text, tags = ${textArray(q.tags)}, lexical = ${q.lexical}::text, extracted_at = null, extraction_attempts = 0
+  set content = ${q.content}::text, tags = ${textArray(q.tags)}, lexical = ${q.lexical}::text, last_accessed = now(),
+      extracted_at = null, extraction_attempts = 0
   where o.id = ${q.id}::uuid and ${keyedInScope("o", q.scope)}`;
 
 /** Retires a trusted live row in favour of another trusted one of its entity; with `content` only while it says that. */

@@ -4,12 +4,12 @@
  */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import { json, query, textArray, uuid } from "../codecs.ts";
+import { json, query, textArray, uuid, uuidArray } from "../codecs.ts";
 
 const row = z.record(z.string(), z.unknown());
 
-/** The observation, its entity, its project's name, its chunks in order, and the facts that mirror it. */
-export const observationWithParts = query(
+/** Observations, each with its entity, its project's name, its chunks in order, and the facts that mirror it. */
+export const observationsWithParts = query(
   z.object({
     observation: row,
     entity: row,
@@ -17,7 +17,7 @@ export const observationWithParts = query(
     chunks: z.array(z.string()),
     facts: z.array(row),
   }),
-  (q: { readonly id: string }) => sql`
+  (q: { readonly ids: readonly string[] }) => sql`
   select to_jsonb(o) - 'embedding' - 'embedding_model' - 'search_vector' - 'lexical_length' as observation,
          to_jsonb(e) - 'search_vector' - 'lexical_length' as entity,
          (select p.name from brain_projects as p where p.id = o.project_id) as project,
@@ -25,7 +25,8 @@ export const observationWithParts = query(
          coalesce((select jsonb_agg(to_jsonb(f) - 'is_current' order by f.fact_id) from brain_facts as f where f.observation_id = o.id), '[]') as facts
   from brain_observations as o
   join brain_entities as e on e.id = o.entity_id
-  where o.id = ${q.id}::uuid`,
+  where o.id = any(${uuidArray(q.ids)})
+  order by o.id`,
 );
 
 /** Deletes one observation, if it still is what was seen. The triggers leave the tombstones. */

@@ -1,0 +1,36 @@
+/** What a scope holds, in numbers, and its most important entities (`tools-maintenance.md` §5.5). */
+import type { CallContext, Scope } from "../../kernel/context.ts";
+import type { Database, Query } from "../../store/port.ts";
+import { maintenanceCounts, topEntities } from "../../store/queries/maintenance.ts";
+import type { Page } from "../observations/observations.ts";
+
+export type TopEntity = ReturnType<typeof topEntities> extends Query<infer Row> ? Row : never;
+
+export interface Counts {
+  readonly entities: number;
+  readonly observations: number;
+  readonly superseded: number;
+}
+
+export interface Overview {
+  counts(ctx: CallContext): Promise<Counts>;
+  /** Most important first. */
+  top(ctx: CallContext, page: Page): Promise<{ readonly rows: readonly TopEntity[]; readonly total: number }>;
+}
+
+const nothing: Counts = { entities: 0, observations: 0, superseded: 0 };
+
+export function createOverview({ db }: { readonly db: Database }): Overview {
+  const counts = (ctx: CallContext) => db.read(ctx, async (tx) => (await tx.first(maintenanceCounts({ scope: ctx.scope }))) ?? nothing);
+  return {
+    counts,
+    top: (ctx, page) =>
+      db.read(ctx, async (tx) => ({
+        rows: await tx.all(topEntities({ scope: ctx.scope, ...page })),
+        total: (await tx.first(maintenanceCounts({ scope: ctx.scope })))?.entities ?? 0,
+      })),
+  };
+}
+
+/** True where an active project limits what a call sees. */
+export const isProjectScoped = (scope: Scope): boolean => scope.kind === "project";
