@@ -1,8 +1,9 @@
 /**
  * Quality of the real `cuba_faro` on the development sets and the public corpus, arm by arm and fused, with paired intervals.
  *
- *   bun bench/retrieval/eval.ts [--no-model] [--sets LoCoMo,en,…] [--variants scores,rrf,…] [--anew]
+ *   bun bench/retrieval/eval.ts [--no-model] [--sets LoCoMo,en,…] [--variants scores,rrf,…] [--anew] [--timed]
  *
+ * Statements that a variant before asked already are answered from memory, so times are shown with --timed alone, which asks each anew.
  * What was measured at a commit is kept, so that a run that is cut short goes on where it was, and the tables show all of it.
  */
 
@@ -31,6 +32,7 @@ import { faroAsAsked } from "../../src/tools/search.ts";
 import { corpusFile, corpusProjects } from "../support/corpus.ts";
 import { benchContext, benchFolder, openBenchDatabase, realEmbedder, withoutModel } from "./bench-database.ts";
 import { sharedFolder } from "./eval-sets.ts";
+import { remembering } from "./remembering.ts";
 
 interface Part {
   readonly corpus: string;
@@ -170,7 +172,9 @@ interface Cost {
   readonly p95: number;
 }
 
-const service = createSearch({ db, embedder: models, fusion: "scores", entityLeg: true });
+const timed = args.includes("--timed");
+const { db: asked, forget } = timed ? { db, forget: () => {} } : remembering(db);
+const service = createSearch({ db: asked, embedder: models, fusion: "scores", entityLeg: true });
 const evaluation = createEvaluation({
   db,
   ask: faroAsAsked({ search: service, presentation: { compactChars: 1_200 } }),
@@ -205,7 +209,7 @@ async function measure(set: (typeof SETS)[number], variant: Variant): Promise<{ 
   };
 }
 
-const keptPath = join(benchFolder(), `eval-${git}-${lexicalOnly ? "words" : "e5"}.jsonl`);
+const keptPath = join(benchFolder(), `eval-${git}-${lexicalOnly ? "words" : "e5"}${timed ? "-timed" : ""}.jsonl`);
 const keptRow = z.object({
   set: z.string(),
   variant: z.string(),
@@ -232,6 +236,7 @@ for (const set of sets) {
     costs.set(variant.name, [...(costs.get(variant.name) ?? []), cost]);
     console.error(`${set.name} ${variant.name} ${mean(scores.ndcg).toFixed(4)}`);
   }
+  forget();
 }
 
 const short = (value: number) => value.toFixed(3).replace(/^(-?)0/, "$1");
@@ -254,14 +259,12 @@ table("nDCG@10 (first position undiscounted)", ({ ndcg }) => ndcg);
 table("recall@1", ({ recallAtOne }) => recallAtOne);
 table("MRR", ({ reciprocalRank }) => reciprocalRank);
 
-console.log("\ncost of an answer, mean over the sets");
-console.log("".padEnd(24), ...["tokens", "p50 ms", "p95 ms"].map((name) => name.padStart(8)));
+console.log("\ncost of an answer, mean over the sets (tokens of the verbose form; p50 and p95 in milliseconds)");
+const columns = timed ? (["tokens", "p50", "p95"] as const) : (["tokens"] as const);
+console.log("".padEnd(24), ...columns.map((name) => name.padStart(8)));
 for (const { name } of variants) {
   const mine = costs.get(name) ?? [];
-  const cells = [
-    mean(mine.map(({ tokens }) => tokens)).toFixed(0),
-    ...(["p50", "p95"] as const).map((q) => mean(mine.map((c) => c[q])).toFixed(1)),
-  ];
+  const cells = columns.map((column) => mean(mine.map((cost) => cost[column])).toFixed(column === "tokens" ? 0 : 1));
   console.log(name.padEnd(24), ...cells.map((cell) => cell.padStart(8)));
 }
 
