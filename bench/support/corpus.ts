@@ -34,6 +34,7 @@ const abilities = z.enum([
   "contradiction",
   "multi_hop",
   "cross_language",
+  "paraphrase",
   "off_topic",
   "absent",
   "isolation",
@@ -53,6 +54,17 @@ const question = z.strictObject({
 });
 export type CorpusQuestion = z.output<typeof question>;
 
+const claim = z.strictObject({
+  claim: z.string().min(1),
+  language: z.enum(["en", "es", "zh"]),
+  holds: z.boolean(),
+  /** The memory that decides it. */
+  about: z.uuid(),
+  /** A claim that no longer holds: the memory that said so once. */
+  said_before_by: z.uuid().optional(),
+});
+export type CorpusClaim = z.output<typeof claim>;
+
 function readLines<T>(path: string, schema: z.ZodType<T>): T[] {
   return readFileSync(path, "utf8")
     .split("\n")
@@ -62,3 +74,4 @@ function readLines<T>(path: string, schema: z.ZodType<T>): T[] {
 
 export const readMemories = (project: CorpusProject): CorpusMemory[] => readLines(corpusFile(project, "corpus"), memory);
 export const readQuestions = (project: CorpusProject): CorpusQuestion[] => readLines(corpusFile(project, "questions"), question);
+export const readClaims = (project: CorpusProject): CorpusClaim[] => readLines(corpusFile(project, "claims"), claim);

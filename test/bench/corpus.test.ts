@@ -5,6 +5,7 @@ import {
   type CorpusQuestion,
   corpusFile,
   corpusProjects,
+  readClaims,
   readMemories,
   readQuestions,
 } from "../../bench/support/corpus.ts";
@@ -23,7 +24,7 @@ describe("the public corpus", () => {
     expect(corpusProjects.map((project) => readMemories(project).length)).toEqual([203, 190]);
     expect(counted(everyMemory.map(({ language }) => language))).toEqual({ en: 311, es: 38, zh: 44 });
     const answered = everyQuestion.filter(({ abstain }) => abstain !== true);
-    expect(counted(answered.map(({ language }) => language))).toEqual({ code: 44, en: 243, es: 50, zh: 53 });
+    expect(counted(answered.map(({ language }) => language))).toEqual({ code: 44, en: 274, es: 55, zh: 61 });
     expect(counted(everyQuestion.filter(({ abstain }) => abstain === true).map(({ ability }) => ability))).toEqual({
       absent: 58,
       isolation: 10,
@@ -79,6 +80,23 @@ describe("the public corpus", () => {
       const { questions, dropped } = readDataset(readFileSync(corpusFile(project, "questions"), "utf8"));
       expect({ asked: questions.length, dropped }).toEqual({ asked: readQuestions(project).length, dropped: 0 });
     }
+  });
+
+  test("has 204 claims that hold and 204 that do not, in pairs about one memory; an outdated one names who said it, earlier", () => {
+    const ofProject = (project: CorpusProject) => {
+      const writtenAt = new Map(readMemories(project).map(({ id, created_at }) => [id, created_at]));
+      const claims = readClaims(project);
+      for (const { claim, holds, about, said_before_by } of claims) {
+        const other = claims.filter((one) => one.about === about && one.holds !== holds && one.claim !== claim);
+        const before = said_before_by === undefined ? "" : writtenAt.get(said_before_by);
+        const sound = other.length > 0 && before !== undefined && before < (writtenAt.get(about) ?? "") && (before === "" || !holds);
+        expect({ claim, sound }).toEqual({ claim, sound: true });
+      }
+      return claims;
+    };
+    const claims = corpusProjects.flatMap(ofProject);
+    expect(claims.filter(({ holds }) => holds)).toHaveLength(204);
+    expect(new Set(claims.map(({ claim }) => claim)).size).toBe(408);
   });
 
   test("holds no secret", () => {
