@@ -1,7 +1,7 @@
 /** docs/tools.md and the catalogue as clients see it, one golden file a profile. */
 
 import { listed, publicForm } from "../../src/tools/profiles.ts";
-import { tools } from "../../src/tools/registry.ts";
+import { optionalTools, tools } from "../../src/tools/registry.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
 import { type GeneratedFile, markdownNote } from "./file.ts";
 
@@ -36,8 +36,9 @@ const guide = () =>
       return `| ${profile} | ${catalogue(profile).length} | ${bytes} | ${Math.round(bytes / BYTES_PER_TOKEN)} |`;
     }),
     "",
-    ...catalogue("full").flatMap((tool) => [
+    ...[...catalogue("full"), ...Object.values(optionalTools).map(publicForm)].flatMap((tool) => [
       `## ${tool.name}`,
+      ...(tool.name === optionalTools.docs.name ? ["", "Only with `CUBA_DOCS=1`; elsewhere it is neither listed nor callable."] : []),
       "",
       `**${tool.title}.** ${tool.description}`,
       "",

@@ -14,6 +14,8 @@ import { createMcpServer } from "../mcp/server.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
+import { createFetchPage, internet } from "../services/library-docs/fetch-page.ts";
+import { createLibraryDocs } from "../services/library-docs/library-docs.ts";
 import { createProjects } from "../services/projects.ts";
 import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
@@ -23,7 +25,7 @@ import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
 import { nodeIdentity } from "../store/queries/node.ts";
-import { tools } from "../tools/registry.ts";
+import { catalogueOf } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
@@ -32,7 +34,7 @@ import { composeCognition } from "./cognition.ts";
 import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
 import { composeGraph } from "./graph.ts";
 import { startJobs } from "./jobs.ts";
-import { ladderFor, nonce } from "./judge.ts";
+import { chatFacts, ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
 import { composeRecords } from "./records.ts";
@@ -133,6 +135,7 @@ function assemble(
     publish,
     auditKey: auditKeyOf(config),
   });
+  const tools = catalogueOf({ docs: settings.DOCS.value });
   const services: Services = {
     ...composeCognition({
       db,
@@ -154,8 +157,17 @@ function assemble(
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),
-    status: createStatus({ db, identity, embedder, servesHttp, availableMemoryMb: () => Math.round(freemem() / MEGABYTE) }),
+    status: createStatus({
+      db,
+      identity,
+      embedder,
+      judge: models.judge,
+      llm: () => chatFacts(config),
+      servesHttp,
+      availableMemoryMb: () => Math.round(freemem() / MEGABYTE),
+    }),
     catalogue: () => tools,
+    libraryDocs: createLibraryDocs({ fetchPage: createFetchPage(internet), clock: () => performance.now(), nonce }),
   };
   const calls = createCalls();
   const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now() }), calls);

@@ -62,6 +62,16 @@ export function judgeFacts(config: Config): JudgeFacts {
   };
 }
 
+/** For `cuba_whoami`: the endpoint that was set, and what merely lies there. */
+export function chatFacts(config: Config) {
+  const { endpoint, isAnthropicSet } = ladderSettings(config);
+  return {
+    configured: endpoint !== undefined || isAnthropicSet,
+    provider: endpoint?.provider ?? (isAnthropicSet ? ANTHROPIC : null),
+    lying: config.settings.JUDGE.value === "auto" ? [] : judgeFacts(config).lying,
+  };
+}
+
 /** What was chosen, resolved. Keys are looked for only under the names of a service that was chosen. */
 export function ladderSettings({ settings }: Config): LadderSettings {
   const choice = settings.JUDGE.value;

@@ -15,7 +15,7 @@ interface ModeFacts {
 export const modes: Readonly<Record<Mode, ModeFacts>> = {
   local: { doc: "everything on this machine", preset: {}, needsDatabaseUrl: false },
   red: { doc: "one PostgreSQL shared by several machines", preset: {}, needsDatabaseUrl: true },
-  completo: { doc: "every capability on", preset: {}, needsDatabaseUrl: false },
+  completo: { doc: "every capability on", preset: { DOCS: "on" }, needsDatabaseUrl: false },
 };
 
 /** Where the memories are kept. */

@@ -13,6 +13,7 @@ import {
   type Kind,
   list,
   oneOf,
+  onlyOn,
   onOff,
   path,
   postgresUrl,
@@ -327,6 +328,12 @@ export const variables = {
     connection: true,
     default: "full",
     doc: "which tools are listed; all stay callable",
+  },
+  DOCS: {
+    is: onlyOn,
+    group: "tools",
+    default: "off",
+    doc: "offer cuba_docs, which fetches the documentation of a library from its site; on in mode completo",
   },
   FUSION: { is: oneOf(["scores", "rrf"]), group: "tools", default: "scores", doc: "how the arms of a search are fused" },
   ENTITY_FACTOID: {

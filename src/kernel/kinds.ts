@@ -36,6 +36,13 @@ export const onOff: Kind<boolean> = {
   },
 };
 
+/** On only where it is clearly said: whatever else stands there is off. For what reaches out of the machine. */
+export const onlyOn: Kind<boolean> = {
+  expected: "1, true, on, yes, si or sí; anything else is off",
+  format: "boolean",
+  read: (text) => accept(wordsForOn.has(text.normalize("NFC").toLowerCase())),
+};
+
 /** Any text that is not blank. */
 export const text: Kind<string> = { expected: "text", format: "string", read: accept };
 

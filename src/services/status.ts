@@ -8,6 +8,7 @@ import type { Database, Query } from "../store/port.ts";
 import { nodeIdentity } from "../store/queries/node.ts";
 import { runtimeRole } from "../store/queries/status.ts";
 import type { Identity } from "./identity/identity.ts";
+import type { Judge } from "./judge/judge.ts";
 
 export interface Whoami {
   readonly version: string;
@@ -24,6 +25,14 @@ export interface Whoami {
     readonly ram_available_mb: number;
     readonly vram_free_mb: null;
   };
+  readonly llm: {
+    /** A person set a chat endpoint. */
+    readonly configured: boolean;
+    readonly provider: string | null;
+    /** Somebody can judge a claim for this client. */
+    readonly judgeAvailable: boolean;
+    readonly hint: string;
+  };
   /** Paths of the HTTP port; undefined where this process opens none. */
   readonly endpoints: { readonly mcp: string; readonly connect: string; readonly events: string; readonly ticket: string } | undefined;
 }
@@ -36,6 +45,9 @@ export interface StatusParts {
   readonly db: Database;
   readonly identity: Identity;
   readonly embedder: Pick<Embedder, "status">;
+  readonly judge: Pick<Judge, "preferred" | "problem">;
+  /** The chat endpoint that a person set, and what merely lies there; read at each call. */
+  readonly llm: () => { readonly configured: boolean; readonly provider: string | null; readonly lying: readonly string[] };
   /** True where this process serves HTTP. */
   readonly servesHttp: boolean;
   readonly availableMemoryMb: () => number;
@@ -43,7 +55,7 @@ export interface StatusParts {
 
 const endpoints = { mcp: "/mcp", connect: "/connect", events: "/events", ticket: "/events/ticket" };
 
-export function createStatus({ db, identity, embedder, servesHttp, availableMemoryMb }: StatusParts): Status {
+export function createStatus({ db, identity, embedder, judge, llm, servesHttp, availableMemoryMb }: StatusParts): Status {
   const resources = () => {
     const { state } = embedder.status();
     const installed = state !== "missing" && state !== "failed";
@@ -62,6 +74,16 @@ export function createStatus({ db, identity, embedder, servesHttp, availableMemo
       return undefined;
     }
   };
+  const judging = (ctx: CallContext): Whoami["llm"] => {
+    const { configured, provider, lying } = llm();
+    const first = judge.preferred(ctx, "claim");
+    const unused = lying.length === 0 ? "" : ` There but not chosen, so never used: ${lying.join(", ")}.`;
+    const hint =
+      first === "none"
+        ? `${judge.problem(ctx) ?? "Nobody can judge: cuba_faro mode=verify answers unknown. 'memory-industry models nli' installs a local model."}${unused}`
+        : `cuba_faro mode=verify asks ${first} first.${unused}`;
+    return { configured, provider, judgeAvailable: first !== "none", hint };
+  };
   return {
     async whoami(ctx) {
       const node = await ask(ctx, nodeIdentity());
@@ -77,6 +99,7 @@ export function createStatus({ db, identity, embedder, servesHttp, availableMemo
         nodeId: node?.node_id ?? null,
         project: project === undefined ? null : { id: project.id, name: project.name },
         resources: resources(),
+        llm: judging(ctx),
         endpoints: servesHttp ? endpoints : undefined,
       };
     },

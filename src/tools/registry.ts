@@ -15,6 +15,7 @@ import gaps from "./gaps.ts";
 import hypotheses from "./hypotheses.ts";
 import ingest from "./ingest.ts";
 import judge from "./judge.ts";
+import libraryDocs from "./library-docs.ts";
 import maintenance from "./maintenance.ts";
 import observations from "./observations.ts";
 import pastErrors from "./past-errors.ts";
@@ -59,3 +60,14 @@ export const tools: readonly Tool[] = [
   discover,
   callTool,
 ];
+
+/** Tools that exist only where a person switched them on: elsewhere they are not listed, not found and cannot be called. */
+export const optionalTools = { docs: libraryDocs } as const;
+
+/** Every tool of this configuration, the meta tools last. */
+export function catalogueOf(on: Readonly<Record<keyof typeof optionalTools, boolean>>): readonly Tool[] {
+  const more = on.docs ? [optionalTools.docs] : [];
+  return more.length === 0
+    ? tools
+    : [...tools.filter((tool) => tool.profile !== "meta"), ...more, ...tools.filter((tool) => tool.profile === "meta")];
+}

@@ -14,6 +14,7 @@ import type { Feedback } from "../services/feedback.ts";
 import type { Gaps } from "../services/gaps.ts";
 import type { Hypotheses } from "../services/hypotheses.ts";
 import type { Ingest } from "../services/ingest/ingest.ts";
+import type { LibraryDocs } from "../services/library-docs/library-docs.ts";
 import type { Maintenance } from "../services/maintenance/maintenance.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { Procedures } from "../services/procedures.ts";
@@ -36,6 +37,7 @@ export interface Services {
   readonly ingest: Ingest;
   readonly gaps: Gaps;
   readonly hypotheses: Hypotheses;
+  readonly libraryDocs: LibraryDocs;
   readonly search: Search;
   readonly errors: Errors;
   readonly audit: Audit;

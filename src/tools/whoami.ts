@@ -26,10 +26,10 @@ export default defineTool({
         project_id: me.project?.id ?? null,
         project_name: me.project?.name ?? null,
         llm: {
-          configured: false,
-          provider: null,
-          judge_available: false,
-          hint: "no judge in this version: cuba_faro mode=verify answers unknown",
+          configured: me.llm.configured,
+          provider: me.llm.provider,
+          judge_available: me.llm.judgeAvailable,
+          hint: me.llm.hint,
         },
         graph_db: {
           backend: "off",
