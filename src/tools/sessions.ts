@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { cleanName } from "../domain/names.ts";
-import { isBlank } from "../kernel/text.ts";
+import { firstChars, isBlank } from "../kernel/text.ts";
 import { shownReminder } from "../services/reminders.ts";
-import { type EndResult, outcomes, type StartResult } from "../services/sessions.ts";
+import { type EndResult, outcomes, type Started, type StartResult } from "../services/sessions.ts";
 import { type Answer, action, defineTool } from "./define.ts";
-import { allowSecret, choice, listOf, offset, text, uuid } from "./fields.ts";
+import { allowSecret, choice, clamped, listOf, offset, text, uuid } from "./fields.ts";
+import { ANSWER_TOKENS, fitRows, fitText, tokensLeft } from "./fit.ts";
 
 /** Longest session name, goal and summary, code points. */
 const NAME_CHARS = 200;
@@ -13,6 +14,12 @@ const MOST_GOALS = 50;
 const SUMMARY_CHARS = 50_000;
 /** Sessions listed at once. */
 const PAGE = 20;
+const MOST_LISTED = 50;
+/** Of an answer, what its goals may take: fifty of them at their longest are five answers. */
+const GOALS_TOKENS = ANSWER_TOKENS / 4;
+/** Characters of reminders that come whole, and what each keeps where there are more; ten of 2,000 would be two answers. */
+const REMINDERS_CHARS = 4_000;
+const REMINDER_CHARS = 250;
 
 export default defineTool({
   name: "cuba_jornada",
@@ -48,24 +55,30 @@ export default defineTool({
         ended(await sessions.end(ctx, { outcome, summary, sessionId: session_id?.toLowerCase() })),
     }),
     list: action({
-      input: z.object({ offset: offset.optional() }),
+      input: z.object({
+        limit: clamped(1, MOST_LISTED, "list: most rows; a long summary comes whole with 1").optional(),
+        offset: offset.optional(),
+      }),
       run: async (ctx, args, { sessions }) => {
         const start = args.offset ?? 0;
-        const { rows, total } = await sessions.list(ctx, { limit: PAGE, offset: start });
-        const next = start + rows.length;
+        const { rows, total } = await sessions.list(ctx, { limit: args.limit ?? PAGE, offset: start });
+        const shown = rows.map((row) => ({
+          id: row.id,
+          name: row.name,
+          outcome: row.outcome,
+          summary: row.summary,
+          project_name: row.projectName,
+          started_at: row.startedAt,
+          ended_at: row.endedAt,
+        }));
+        const page = await fitRows({ rows: shown, total, offset: start, long: "summary", whole: args.limit === 1 });
         return {
           action: "list",
-          sessions: rows.map((row) => ({
-            id: row.id,
-            name: row.name,
-            outcome: row.outcome,
-            summary: row.summary,
-            project_name: row.projectName,
-            started_at: row.startedAt,
-            ended_at: row.endedAt,
-          })),
-          count: rows.length,
-          ...(next < total ? { truncated: true, total, next: { offset: next } } : {}),
+          sessions: page.rows.map(({ content_chars, content_truncated, ...row }) =>
+            content_truncated === undefined ? row : { ...row, summary_chars: content_chars, summary_truncated: true },
+          ),
+          count: page.rows.length,
+          ...(page.truncated ? { truncated: true, total, next: page.next } : {}),
         };
       },
     }),
@@ -79,7 +92,7 @@ export default defineTool({
           session: {
             id: session.id,
             name: session.name,
-            goals: session.goals,
+            ...(await shownGoals(session.goals)),
             started_at: session.startedAt,
             obs_count_in_session: session.observations,
           },
@@ -91,7 +104,34 @@ export default defineTool({
   },
 });
 
-function started(result: StartResult): Answer {
+/** Goals as far as they go; the caller has them, so there is no way to read on. */
+async function shownGoals(goals: readonly unknown[]): Promise<Answer> {
+  const rows = goals.map((goal) => ({ goal }));
+  const page = await fitRows({ rows, total: goals.length, offset: 0, budget: GOALS_TOKENS, long: "goal" });
+  return { goals: page.rows.map(({ goal }) => goal), ...(page.truncated ? { goals_truncated: true, goals_total: goals.length } : {}) };
+}
+
+/** Reminders, every one: what was delivered counts as told. Long messages are cut where they are many. */
+function shownReminders(fired: Started["reminders"]): Answer[] {
+  const isMuch = fired.reduce((sum, { message }) => sum + message.length, 0) > REMINDERS_CHARS;
+  return fired.map((reminder) => {
+    const shown = shownReminder(reminder);
+    const message = isMuch ? firstChars(shown.message, REMINDER_CHARS) : shown.message;
+    return message === shown.message
+      ? shown
+      : { ...shown, message, message_truncated: true, next: "cuba_centinela action=list shows it whole" };
+  });
+}
+
+/** What the last session left, cut to `budget` tokens. */
+async function shownPrevious({ summary, ...previous }: NonNullable<Started["previous"]>, rest: Answer): Promise<Answer> {
+  const text = summary === null ? { summary } : await fitText("summary", summary, rest);
+  return "summary_truncated" in text
+    ? { ...previous, ...text, next: "cuba_jornada action=list limit=1, offset counted from the newest, shows a summary whole" }
+    : { ...previous, ...text };
+}
+
+async function started(result: StartResult): Promise<Answer> {
   if (result.kind === "unbound")
     return {
       action: "started",
@@ -100,24 +140,36 @@ function started(result: StartResult): Answer {
       warning:
         "This client declared no identity, so a session could not be found again and none was opened. Send the header Mcp-Client-Id (one value for each workspace), then start again.",
     };
-  const { previous, reminders, notices } = result;
+  const { previous, notices } = result;
+  const session = {
+    id: result.id,
+    session_name: result.name,
+    ...(await shownGoals(result.goals)),
+    started_at: result.startedAt,
+    project_id: result.project?.id ?? null,
+    project_name: result.project?.name ?? null,
+  };
+  const reminders = shownReminders(result.reminders);
+  const told = { session, reminders };
+  const budget = await tokensLeft(told, 2);
+  const news = await fitRows({
+    rows: notices.map((n) => ({ id: n.id, from: n.from, summary: n.summary, manifest_hash: n.manifestHash, at: n.at })),
+    total: notices.length,
+    offset: 0,
+    budget,
+    long: "summary",
+  });
   return {
     action: "started",
-    session: {
-      id: result.id,
-      session_name: result.name,
-      goals: result.goals,
-      started_at: result.startedAt,
-      project_id: result.project?.id ?? null,
-      project_name: result.project?.name ?? null,
-    },
+    session,
     replaced_previous: result.replacedPrevious,
-    ...(previous === undefined ? {} : { previous_session: previous }),
-    ...(reminders.length === 0 ? {} : { triggered_reminders: reminders.map(shownReminder) }),
+    ...(previous === undefined ? {} : { previous_session: await shownPrevious(previous, { ...told, news: news.rows }) }),
+    ...(reminders.length === 0 ? {} : { triggered_reminders: reminders }),
     ...(notices.length === 0
       ? {}
       : {
-          peer_notices: notices.map((n) => ({ id: n.id, from: n.from, summary: n.summary, manifest_hash: n.manifestHash, at: n.at })),
+          peer_notices: news.rows,
+          ...(news.truncated ? { peer_notices_total: notices.length } : {}),
           peer_notices_note: "other machines have news; a notice closes itself when the bundle it announces is imported",
         }),
     ...(result.pendingReview === 0
