@@ -164,6 +164,32 @@ function readJsonText(args: Arguments, schema: Tool["inputSchema"]): Arguments {
   return out;
 }
 
+/** Levels of an argument that are read; what nests deeper is nobody's data, and would break whatever walks it. */
+const DEEPEST = 100;
+
+/**
+ * A value's texts: every string in it as it is, then the whole as JSON, which shows what a value's key says about it (`"password": "…"`). As JSON alone a
+ * line end would be the letters `\n` in front of what follows, and hide it.
+ */
+function textsIn(name: string, value: unknown): [field: string, text: string][] {
+  if (typeof value === "string") return [[name, value]];
+  if (typeof value !== "object" || value === null) return [];
+  const texts: [string, string][] = [];
+  const walk = (at: string, part: unknown, level: number) => {
+    if (typeof part === "string") texts.push([at, part]);
+    if (typeof part !== "object" || part === null) return;
+    if (level === DEEPEST) throw invalid(`${name} may nest at most ${DEEPEST} levels deep. Nothing was written.`, { field: name });
+    if (Array.isArray(part)) part.forEach((item, index) => void walk(`${at}[${index}]`, item, level + 1));
+    else
+      for (const [key, item] of Object.entries(part)) {
+        texts.push([at, key]);
+        walk(`${at}.${key}`, item, level + 1);
+      }
+  };
+  walk(name, value, 0);
+  return [...texts, [name, JSON.stringify(value, null, 2)]];
+}
+
 /** The texts behind a gate path, each with the name the caller knows it by. */
 function gatedTexts(args: Arguments, path: string): [field: string, text: string][] {
   const steps = path.split(".");
@@ -177,13 +203,7 @@ function gatedTexts(args: Arguments, path: string): [field: string, text: string
       return many ? (Array.isArray(value) ? value.map((item, i): [string, unknown] => [`${here}[${i}]`, item]) : []) : [[here, value]];
     });
   }
-  return found.flatMap(([name, value]): [string, string][] =>
-    typeof value === "string"
-      ? [[name, value]]
-      : typeof value === "object" && value !== null
-        ? [[name, JSON.stringify(value, null, 2)]]
-        : [],
-  );
+  return found.flatMap(([name, value]) => textsIn(name, value));
 }
 
 /** Refuses the first text that looks like a live credential; the refusal names field, kind and place, never the secret. */

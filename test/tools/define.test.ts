@@ -93,8 +93,36 @@ describe("a tool", () => {
     const token = "ghp_abcdefghijklmnop";
     const long = failure({ action: "write", note: "a", extra: { deep: { header: `Bearer ${token}` } } });
     expect(long?.code).toBe("refused");
-    expect(long?.message).toContain("refusing to write extra: what looks like a github token starts near character");
+    expect(long?.message).toContain("refusing to write extra.deep.header: what looks like a github token starts near character");
     expect(long?.message).not.toContain(token);
+  });
+
+  test("refuses a credential behind a line end, a tab or a quote, however deep it lies, and one that is a key", () => {
+    const key = "sk-abcDEF0123456789abcdef";
+    for (const before of ["see:\n", "\t", "\r\n", 'said "', "\\"])
+      for (const [field, extra] of [
+        ["extra.a", { a: `${before}${key}` }],
+        ["extra.list[1].b", { list: ["fine", { b: `${before}${key}` }] }],
+      ] as const) {
+        const error = failure({ action: "write", note: "a", extra });
+        expect([before, error?.message]).toEqual([
+          before,
+          expect.stringContaining(`refusing to write ${field}: what looks like a provider api key`),
+        ]);
+      }
+    const asKey = failure({ action: "write", note: "a", extra: { [key]: 1 } });
+    expect(asKey?.message).toStartWith("refusing to write extra: what looks like a provider api key");
+  });
+
+  test("refuses what nests too deep to be read, and reads what does not", () => {
+    const nested = (levels: number) => {
+      let extra: Record<string, unknown> = { deep: "ghp_abcdefghijklmnop" };
+      for (let level = 1; level < levels; level++) extra = { in: extra };
+      return failure({ action: "write", note: "a", extra });
+    };
+    expect(nested(100)?.code).toBe("refused");
+    expect(nested(101)?.message).toBe("extra may nest at most 100 levels deep. Nothing was written.");
+    expect(nested(100_000)?.code).toBe("invalid");
   });
 
   test("opens the gate on the boolean true alone", () => {
