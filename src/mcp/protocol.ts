@@ -26,7 +26,9 @@ export type Envelope =
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const isId = (value: unknown): value is RequestId => typeof value === "string" || typeof value === "number";
+/** A number beyond 2^53 was rounded when it was read: an answer to it would be an answer to nobody. */
+const isId = (value: unknown): value is RequestId =>
+  typeof value === "string" || (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER);
 
 /** Reads what a message is. An id that is absent or null makes a notification. */
 export function readEnvelope(message: Message): Envelope {
@@ -41,7 +43,7 @@ export function readEnvelope(message: Message): Envelope {
   if (message.jsonrpc !== "2.0") return { kind: "malformed", id, why: 'jsonrpc must be "2.0"' };
   if (typeof message.method !== "string") return { kind: "malformed", id, why: "method must be text" };
   if (message.id !== undefined && message.id !== null && !isId(message.id))
-    return { kind: "malformed", id, why: "id must be text or a number" };
+    return { kind: "malformed", id, why: "id must be text, or a number of at most 9007199254740991" };
   if (message.params !== undefined && !isRecord(message.params)) return { kind: "malformed", id, why: "params must be an object" };
   const { method } = message;
   const params = message.params ?? {};

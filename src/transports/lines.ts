@@ -3,6 +3,7 @@
 import { rpcCode } from "../kernel/errors.ts";
 import type { OutgoingMessage } from "../mcp/connection.ts";
 import { fault } from "../mcp/protocol.ts";
+import { createIdFinder, exactId, type IdFinder } from "./own-id.ts";
 
 /** Longest line taken, in bytes without its newline; the same limit as an HTTP body (`cli-daemon.md` §4.2). */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -11,7 +12,11 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
 /** What one line turned out to be. `text` lines are well-formed UTF-8 and hold something other than white space. */
-export type Line = { readonly kind: "text"; readonly text: string } | { readonly kind: "too-long" } | { readonly kind: "not-utf8" };
+export type Line =
+  | { readonly kind: "text"; readonly text: string }
+  /** `id`: that of the message, as it stood there, where it has one. */
+  | { readonly kind: "too-long"; readonly id?: string | undefined }
+  | { readonly kind: "not-utf8" };
 
 export interface LineDecoder {
   /** Takes the next bytes; answers the lines that they complete. */
@@ -22,7 +27,7 @@ export interface LineDecoder {
 
 /**
  * Cuts bytes into lines. A character split between chunks stays whole because decoding waits for the newline; `\r\n` is a newline; blank lines vanish.
- * A line over the limit is reported once, and the rest of it is skipped without being kept.
+ * A line over the limit is reported once, when it ends or its id is known; it is not kept.
  * Bytes that are no UTF-8 are reported rather than replaced: a replaced character would be stored as if somebody had written it.
  */
 export function createLineDecoder(maxBytes: number = MAX_LINE_BYTES): LineDecoder {
@@ -30,7 +35,8 @@ export function createLineDecoder(maxBytes: number = MAX_LINE_BYTES): LineDecode
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   let parts: Uint8Array[] = [];
   let held = 0;
-  let skipping = false;
+  /** Of a line over the limit: what looks for its id, until it was reported. */
+  let skipping: IdFinder | "reported" | undefined;
 
   const finish = (lines: Line[]) => {
     const bytes = parts.length === 1 ? parts[0] : Buffer.concat(parts);
@@ -48,13 +54,28 @@ export function createLineDecoder(maxBytes: number = MAX_LINE_BYTES): LineDecode
     if (text.trim() !== "") lines.push({ kind: "text", text });
   };
 
+  const skip = (bytes: Uint8Array, lines: Line[]) => {
+    if (skipping === undefined || skipping === "reported") return;
+    skipping.push(bytes);
+    if (skipping.source === undefined) return;
+    lines.push({ kind: "too-long", id: skipping.source });
+    skipping = "reported";
+  };
+  /** The end of a line. */
+  const endLine = (lines: Line[]) => {
+    if (skipping === undefined) finish(lines);
+    else if (skipping !== "reported") lines.push({ kind: "too-long" });
+    skipping = undefined;
+  };
+
   const take = (bytes: Uint8Array, lines: Line[]) => {
-    if (skipping || bytes.length === 0) return;
+    if (bytes.length === 0) return;
+    if (skipping !== undefined) return skip(bytes, lines);
     if (held + bytes.length > maxBytes) {
-      lines.push({ kind: "too-long" });
+      skipping = createIdFinder();
+      for (const part of [...parts, bytes]) skip(part, lines);
       parts = [];
       held = 0;
-      skipping = true;
       return;
     }
     parts.push(bytes);
@@ -67,8 +88,7 @@ export function createLineDecoder(maxBytes: number = MAX_LINE_BYTES): LineDecode
       let from = 0;
       for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
         take(chunk.subarray(from, at), lines);
-        if (!skipping) finish(lines);
-        skipping = false;
+        endLine(lines);
         from = at + 1;
       }
       // Copied: the runtime may fill the chunk's memory again before the rest of the line comes.
@@ -77,8 +97,7 @@ export function createLineDecoder(maxBytes: number = MAX_LINE_BYTES): LineDecode
     },
     end() {
       const lines: Line[] = [];
-      if (!skipping) finish(lines);
-      skipping = false;
+      endLine(lines);
       return lines;
     },
   };
@@ -92,25 +111,44 @@ export type Incoming =
 /** Parses one line. Whether the value is a request is the protocol layer's question, not this one's. */
 export function readLine(line: Line): Incoming {
   if (line.kind === "too-long")
-    return refused(
-      rpcCode.envelope,
-      `A line may hold at most ${MAX_LINE_BYTES} bytes; the rest of this one was skipped. Nothing was done.`,
-    );
-  if (line.kind === "not-utf8") return refused(rpcCode.parse, "Parse error", "The line is not UTF-8. Nothing was done.");
+    return refused(rpcCode.envelope, `A line may hold at most ${MAX_LINE_BYTES} bytes; this one was skipped. Nothing was done.`, {
+      id: line.id,
+    });
+  if (line.kind === "not-utf8") return refused(rpcCode.parse, "Parse error", { data: "The line is not UTF-8. Nothing was done." });
   try {
-    return { kind: "message", message: JSON.parse(line.text), text: line.text };
+    const message: unknown = JSON.parse(line.text);
+    return hasRoundedId(message)
+      ? refused(rpcCode.envelope, ROUNDED_ID, { id: idIn(line.text) })
+      : { kind: "message", message, text: line.text };
   } catch (error) {
     // The engine's words name a position or a character, never more of the line than one token; a nesting too deep is a RangeError.
-    return refused(
-      rpcCode.parse,
-      "Parse error",
-      error instanceof SyntaxError ? "The line is not valid JSON. Nothing was done." : "The line is nested too deeply. Nothing was done.",
-    );
+    const isSyntax = error instanceof SyntaxError;
+    return refused(rpcCode.parse, "Parse error", {
+      data: isSyntax ? "The line is not valid JSON. Nothing was done." : "The line is nested too deeply. Nothing was done.",
+    });
   }
 }
 
-function refused(code: number, message: string, data?: string): Incoming {
-  return { kind: "fault", answer: fault(null, code, message, data) };
+/** @param id as it stood in the line */
+function refused(code: number, message: string, { id, data }: { readonly id?: string | undefined; readonly data?: string }): Incoming {
+  return { kind: "fault", answer: { ...fault(null, code, message, data), id: exactId(id) ?? null } };
+}
+
+const ROUNDED_ID =
+  "Invalid request: id must be text, or a number of at most 9007199254740991: a larger one would come back rounded. Nothing was done.";
+
+/** True where the id was a number that JSON's reader could not keep. */
+const hasRoundedId = (message: unknown): boolean =>
+  typeof message === "object" &&
+  message !== null &&
+  "id" in message &&
+  typeof message.id === "number" &&
+  Math.abs(message.id) > Number.MAX_SAFE_INTEGER;
+
+function idIn(text: string): string | undefined {
+  const finder = createIdFinder();
+  finder.push(Buffer.from(text));
+  return finder.source;
 }
 
 /** Hands bytes to the operating system; resolves when they are taken and rejects when the other end is gone. */

@@ -44,11 +44,40 @@ describe("lines in", () => {
     const decoder = createLineDecoder(10);
     expect(texts(decoder.push(bytes("0123456789\n")))).toEqual(["0123456789"]);
     expect(texts(decoder.push(bytes("012345")))).toEqual([]);
-    expect(texts(decoder.push(bytes("67890")))).toEqual(["<too-long>"]);
+    expect(texts(decoder.push(bytes("67890")))).toEqual([]);
     for (let i = 0; i < 100; i++) expect(decoder.push(bytes("more of it"))).toEqual([]);
-    expect(texts(decoder.push(bytes("end\nnext\n")))).toEqual(["next"]);
+    expect(texts(decoder.push(bytes("end\nnext\n")))).toEqual(["<too-long>", "next"]);
     expect(texts(decoder.push(bytes("01234567890\nafter")))).toEqual(["<too-long>"]);
     expect(texts(decoder.end())).toEqual(["after"]);
+  });
+
+  test("a line over the limit has its id, wherever it stands and however the bytes come", () => {
+    const filler = "x".repeat(100);
+    for (const [id, message] of [
+      ["7", `{"jsonrpc":"2.0","id":7,"method":"m","params":{"id":1,"t":"${filler}"}}`],
+      ["7", `{"method":"m","params":{"id":1,"t":"${filler} \\"id\\":3","a":[{"id":2}]},"jsonrpc":"2.0", "id" : 7 }`],
+      ['"a\\"},界"', `{"params":["${filler}"],"id":"a\\"},界"}`],
+      ["9007199254740993", `{"params":["${filler}"],"id":9007199254740993}`],
+      [undefined, `{"id":null,"params":["${filler}"]}`],
+      [undefined, `{"params":{"id":4,"t":"${filler}"}}`],
+      [undefined, `["id", 5, "${filler}"]`],
+    ] as const)
+      for (const size of [1, 3, 1_000]) {
+        const decoder = createLineDecoder(20);
+        const all = bytes(`${message}\nnext\n`);
+        const lines: Line[] = [];
+        for (let at = 0; at < all.length; at += size) lines.push(...decoder.push(all.subarray(at, at + size)));
+        expect([message, lines]).toEqual([
+          message,
+          [
+            { kind: "too-long", ...(id === undefined ? {} : { id }) },
+            { kind: "text", text: "next" },
+          ],
+        ]);
+      }
+    const atTheEnd = createLineDecoder(5);
+    atTheEnd.push(bytes('{"id":"last"'));
+    expect(atTheEnd.end()).toEqual([{ kind: "too-long" }]);
   });
 
   test("bytes that are not UTF-8 are reported and not replaced", () => {
@@ -83,6 +112,24 @@ describe("a line, read", () => {
       kind: "fault",
       answer: { id: null, error: { code: -32600, message: expect.stringContaining("8388608") } },
     });
+  });
+
+  test("too long is answered under its own id, digit by digit", () => {
+    for (const id of ["7", '"a"', "9007199254740993"]) {
+      const incoming = readLine({ kind: "too-long", id });
+      expect(incoming.kind === "fault" && JSON.stringify(incoming.answer)).toContain(`"id":${id},`);
+    }
+    expect(readLine({ kind: "too-long", id: "{" })).toMatchObject({ answer: { id: null } });
+  });
+
+  test("an id that a number cannot hold is refused under that very id", () => {
+    const incoming = readLine({ kind: "text", text: '{"jsonrpc":"2.0","method":"ping","id":9007199254740993}' });
+    expect(incoming).toMatchObject({
+      kind: "fault",
+      answer: { error: { code: -32600, message: expect.stringContaining("9007199254740991") } },
+    });
+    expect(incoming.kind === "fault" && JSON.stringify(incoming.answer)).toContain('"id":9007199254740993');
+    expect(readLine({ kind: "text", text: '{"id":9007199254740991}' })).toMatchObject({ kind: "message" });
   });
 });
 
