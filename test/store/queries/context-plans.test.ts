@@ -31,7 +31,7 @@ eachEngine("the most important of 10,000 equals", (engine) => {
         owner.script(`
           set session_replication_role = replica;
           insert into brain_observations (entity_id, project_id, content, lexical, importance, created_at)
-          select '${id}', ${projectId === null ? "null" : `'${projectId}'`}, 'note ' || i, 'x', 0.6, now() - i * interval '1 s' from generate_series(1, ${count}) as i;
+          select '${id}', ${projectId === null ? "null" : `'${projectId}'`}, 'note ' || i, 'x', 0.6, timestamptz '2026-01-01 00:00:00+00' - i * interval '1 s' from generate_series(1, ${count}) as i;
           set session_replication_role = origin;`),
       );
     }
