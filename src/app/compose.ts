@@ -17,6 +17,7 @@ import { inspectWorkspace } from "../services/identity/workspace.ts";
 import { createFetchPage, internet } from "../services/library-docs/fetch-page.ts";
 import { createLibraryDocs } from "../services/library-docs/library-docs.ts";
 import { createProjects } from "../services/projects.ts";
+import { createRecall } from "../services/recall.ts";
 import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
 import { createResources } from "../services/resources.ts";
@@ -37,6 +38,7 @@ import { startJobs } from "./jobs.ts";
 import { chatFacts, ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
+import { recallMethod } from "./recall-method.ts";
 import { composeRecords } from "./records.ts";
 import { composeUpkeep, undoFiles } from "./upkeep.ts";
 
@@ -186,7 +188,7 @@ function assemble(
       database: { db },
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
-      further: consolidationMethods({ db, rem, stopped: stopped.signal }),
+      further: [...consolidationMethods({ db, rem, stopped: stopped.signal }), recallMethod(createRecall({ db }))],
       evaluation: {
         db,
         services,

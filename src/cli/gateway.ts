@@ -21,7 +21,8 @@ export type OwnerMethod =
   | "owner/evaluate"
   | "owner/coverage"
   | "owner/load"
-  | "owner/rem";
+  | "owner/rem"
+  | "owner/recall";
 
 export interface Gateway extends AsyncDisposable {
   /** Calls one tool. @throws MemoryError with the tool's own text where it refused or failed. */

@@ -5,6 +5,7 @@ import doctor from "./commands/doctor.ts";
 import evaluate from "./commands/eval.ts";
 import migrate from "./commands/migrate.ts";
 import models from "./commands/models.ts";
+import recall from "./commands/recall.ts";
 import reembed from "./commands/reembed.ts";
 import rem from "./commands/rem.ts";
 import save from "./commands/save.ts";
@@ -17,6 +18,7 @@ export const commands: readonly Command[] = [
   serve,
   search,
   save,
+  recall,
   deleteMemory,
   doctor,
   migrate,

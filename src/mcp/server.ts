@@ -20,7 +20,13 @@ import type { ResourceMethods } from "./resources.ts";
  */
 export type OwnerMethod = (
   params: Readonly<Record<string, unknown>>,
-  call: { readonly signal: AbortSignal; readonly progress: Progress; readonly log: Logger },
+  call: {
+    readonly signal: AbortSignal;
+    readonly progress: Progress;
+    readonly log: Logger;
+    /** The project that the command runs in. */
+    readonly scope: () => Promise<CallContext["scope"]>;
+  },
 ) => Promise<unknown>;
 
 export interface McpServerParts {
@@ -168,7 +174,8 @@ export function createMcpServer(parts: McpServerParts): McpServer {
       if (key !== undefined) running.set(key, abort);
       try {
         const progress = requests.progress(asRecord(params._meta).progressToken);
-        return await run(params, { signal: abort.signal, progress, log: log.with({ method }) });
+        const scope = async () => (await caller.resolve(abort.signal)).scope;
+        return await run(params, { signal: abort.signal, progress, log: log.with({ method }), scope });
       } finally {
         if (key !== undefined) running.delete(key);
       }

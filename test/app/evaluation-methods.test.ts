@@ -13,7 +13,12 @@ import { noEmbedder } from "../support/search.ts";
 const folder = mkdtempSync(join(tmpdir(), "mi-eval-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const call = { signal: new AbortController().signal, progress: () => {}, log: silentLogger };
+const call = {
+  signal: new AbortController().signal,
+  progress: () => {},
+  log: silentLogger,
+  scope: async () => ({ kind: "none" }) as const,
+};
 
 /** Memories of each corpus that are loaded: enough to be found among. */
 const ROWS = 30;

@@ -1,0 +1,96 @@
+import { MemoryError, present, unavailable } from "../../kernel/errors.ts";
+import { integer, text } from "../../kernel/kinds.ts";
+import { flag, option, optionOr } from "../arguments.ts";
+import type { CliHost } from "../command.ts";
+import { command } from "../define.ts";
+import type { Gateway } from "../gateway.ts";
+
+/** About one page: what a model reads before it knows what it is asked. */
+const DEFAULT_TOKENS = 900;
+/** A session must not wait for its memories longer than this, milliseconds. */
+const HOOK_LIMIT_MS = 3_000;
+
+export default command({
+  name: "recall",
+  summary: "print what a session should start with",
+  needs: "database",
+  writes: "no",
+  details: [
+    "With --quiet it never holds a session up: after 3 seconds it ends, with exit code 0 whatever happened, and prints all or nothing.",
+  ],
+  args: {
+    project: option(text, "project to recall; that of the working directory by default", { hint: "NAME", short: "p" }),
+    maxTokens: optionOr(integer(1, 20_000), DEFAULT_TOKENS, "most tokens of the text", { hint: "N" }),
+    quiet: flag("for hooks: nothing to recall prints nothing, a failure goes to standard error"),
+  },
+  run: async ({ project, maxTokens, quiet }, { gateway, host, out }) => {
+    const wanted = { maxTokens, ...(project === undefined ? {} : { project }) };
+    if (!quiet) {
+      const found = read(await (await gateway()).ask("owner/recall", wanted));
+      if (found.text === "") out.line(nothing(found));
+      else out.line(found.text);
+      for (const name of found.failed)
+        out.note(`The section '${name}' could not be read; 'memory-industry doctor' checks the installation.`);
+      return 0;
+    }
+    try {
+      const found = read(await withinLimit(host, (road) => road.ask("owner/recall", wanted)));
+      if (found.text !== "") host.stdout(`${found.text}\n`);
+      if (found.failed.length > 0) host.stderr(`memory-industry recall: could not be read: ${found.failed.join(", ")}.\n`);
+    } catch (error) {
+      host.stderr(`memory-industry recall: ${present(error).text}\n`);
+    }
+    return 0;
+  },
+});
+
+interface Found {
+  readonly project: string | null;
+  readonly text: string;
+  readonly leftOut: readonly string[];
+  readonly failed: readonly string[];
+}
+
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each): each is string => typeof each === "string") : [];
+
+function read(answer: unknown): Found {
+  const member = (key: string): unknown => (typeof answer === "object" && answer !== null ? Reflect.get(answer, key) : undefined);
+  const [found, project] = [member("text"), member("project")];
+  if (typeof found !== "string") throw unavailable("The memory service answered something else than a text. Nothing was recalled.");
+  return {
+    text: found,
+    project: typeof project === "string" ? project : null,
+    leftOut: strings(member("leftOut")),
+    failed: strings(member("failed")),
+  };
+}
+
+function nothing({ project, leftOut }: Found): string {
+  if (leftOut.length > 0) return `Nothing fits into so few tokens; left out: ${leftOut.join(", ")}. Raise --max-tokens.`;
+  return project === null
+    ? "Nothing to recall: no memory here belongs to no project."
+    : `Nothing to recall of the project '${project}' yet.`;
+}
+
+/** The whole road is bounded, its opening too; what still hangs ends with the process. */
+async function withinLimit<T>(host: CliHost, work: (road: Gateway) => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new MemoryError("timeout", `Nothing was recalled within ${HOOK_LIMIT_MS / 1_000} seconds.`)),
+    HOOK_LIMIT_MS,
+  );
+  const whole = async () => {
+    const road = await host.openGateway({ project: undefined });
+    const answer = await work(road);
+    return { answer, left: Promise.resolve(road[Symbol.asyncDispose]()) };
+  };
+  try {
+    const { answer, left } = await Promise.race([whole(), late.promise]);
+    // Nothing was written, so a slow farewell loses nothing: what there is of the time is waited for.
+    await Promise.race([left, late.promise]).catch(() => undefined);
+    return answer;
+  } finally {
+    clearTimeout(timer);
+  }
+}
