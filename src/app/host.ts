@@ -7,6 +7,7 @@ import { homeOf, requirePath } from "../config/paths.ts";
 import { namesOf, type VariableName } from "../config/variables.ts";
 import { hasPort, liveOwner } from "../daemon/owner-lock.ts";
 import { VERSION } from "../kernel/version.ts";
+import { chatState, probeChat } from "./chat.ts";
 import { type ProcessFacts, processFacts, program, signalled, typedProgram } from "./process.ts";
 
 const RUNTIME_VERSION: string = dependencies["onnxruntime-node"];
@@ -68,6 +69,8 @@ export function processHost(): CliHost {
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
     migrate: async (options) => (await import("./migrate.ts")).runMigrations(facts(), options, signal),
     changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(facts(), options, signal),
+    chatState: () => chatState(facts().config),
+    probeChat: () => probeChat(facts().config, signal),
     runningServer: () => {
       const owner = liveOwner(facts().paths().lock);
       return owner === undefined || !hasPort(owner) ? undefined : { pid: owner.pid, url: `http://${owner.address}` };

@@ -34,8 +34,29 @@ export interface CliHost {
   readonly changeVectorWidth: (options: { readonly dimensions: number; readonly apply: boolean }) => Promise<readonly string[]>;
   /** The `serve` that somebody already runs on this data directory; undefined where there is none. */
   readonly runningServer: () => { readonly pid: number; readonly url: string } | undefined;
+  /** Which language model is chosen, as this process reads it. Starts nothing and shows no key. */
+  readonly chatState: () => ChatState;
+  /** Looks whether the chosen endpoint answers; asks it no question. */
+  readonly probeChat: () => Promise<{ readonly reached: boolean; readonly detail: string }>;
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
+}
+
+export interface ChatState {
+  readonly provider: string | undefined;
+  readonly url: string | undefined;
+  readonly model: string | undefined;
+  readonly hasKey: boolean;
+  /** What `CUBA_JUDGE` says. */
+  readonly choice: string | undefined;
+  /** Name of the environment variable that says it, where it is not the file that does. */
+  readonly overriding: string | undefined;
+  /** Backends that may be asked without a client, in order. */
+  readonly chosen: readonly string[];
+  readonly problem: string | undefined;
+  /** Programs and keys that lie there and are nobody's choice. */
+  readonly lying: readonly string[];
+  readonly hasEndpoint: boolean;
 }
 
 export interface MigrationOutcome {

@@ -3,6 +3,7 @@ import type { Command } from "./command.ts";
 import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import evaluate from "./commands/eval.ts";
+import llm from "./commands/llm.ts";
 import migrate from "./commands/migrate.ts";
 import models from "./commands/models.ts";
 import recall from "./commands/recall.ts";
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   doctor,
   migrate,
   models,
+  llm,
   reembed,
   rem,
   evaluate,

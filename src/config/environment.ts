@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { parseEnvFile } from "./env-file.ts";
+import { parseEnvFile } from "../kernel/env-file.ts";
 import { type Config, type EnvFileLayer, loadConfig } from "./load.ts";
 import { type Environment, type Machine, resolvePaths } from "./paths.ts";
 

@@ -3,7 +3,8 @@
  * the lower-cased words, each with two blanks before and one behind, |A∩B| ÷ |A∪B|.
  */
 
-function trigramsOf(text: string): Set<string> {
+/** Unique trigrams of a text. */
+export function trigramsOf(text: string): Set<string> {
   const trigrams = new Set<string>();
   for (const word of text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []) {
     const chars = [" ", " ", ...word, " "];
@@ -14,8 +15,11 @@ function trigramsOf(text: string): Set<string> {
 
 /** In [0, 1]; 0 where one text has no word. `PostgreSQL is pinned to version 17` / `… 18` → 0.8889. */
 export function trigramSimilarity(a: string, b: string): number {
-  const left = trigramsOf(a);
-  const right = trigramsOf(b);
+  return sharedShare(trigramsOf(a), trigramsOf(b));
+}
+
+/** |A∩B| ÷ |A∪B| of two sets; 0 where one is empty. */
+export function sharedShare(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
   if (left.size === 0 || right.size === 0) return 0;
   let shared = 0;
   for (const trigram of left) if (right.has(trigram)) shared++;

@@ -3,7 +3,7 @@ import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CliHost, Installation, MigrationOutcome } from "../../src/cli/command.ts";
+import type { ChatState, CliHost, Installation, MigrationOutcome } from "../../src/cli/command.ts";
 import { createGateway, type Line } from "../../src/cli/gateway.ts";
 import type { Finding } from "../../src/doctor/check.ts";
 
@@ -32,8 +32,22 @@ export interface Script {
   readonly findings?: readonly Finding[];
   readonly migrations?: MigrationOutcome;
   readonly columns?: readonly string[];
+  readonly chatState?: ChatState;
   readonly runningServer?: { readonly pid: number; readonly url: string };
 }
+
+const nothingChosen: ChatState = {
+  provider: undefined,
+  url: undefined,
+  model: undefined,
+  hasKey: false,
+  choice: undefined,
+  overriding: undefined,
+  chosen: [],
+  problem: undefined,
+  lying: [],
+  hasEndpoint: false,
+};
 
 const homes: string[] = [];
 afterAll(() => {
@@ -108,6 +122,11 @@ export function fakeHost(script: Script = {}): FakeHost {
       return script.columns ?? [];
     },
     diagnose: async () => script.findings ?? [],
+    chatState: () => script.chatState ?? nothingChosen,
+    probeChat: async () => {
+      life.push("probed");
+      return { reached: true, detail: "200" };
+    },
     runningServer: () => script.runningServer,
     serve: async ({ address, onListening }) => {
       life.push(`serve ${address.host}:${address.port}`);

@@ -1,7 +1,7 @@
 /** Statements of the smaller phases of a consolidation cycle: words, chunks, statistics, name pairs, what has run out. */
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { int8, query, textArray, uuid, uuidArray } from "../codecs.ts";
+import { query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { inSpan, type Walkable, type Window } from "./windows.ts";
 
 /** Tables that search reads prepared words of. */
@@ -75,23 +75,11 @@ export const staleStatistics = query(
 
 export const takeStatistics = query(z.object({ done: z.unknown() }), () => sql`select brain_analyze() as done`);
 
-/**
- * Pairs of entity names that nearly are one, a name of this window and any with a greater id. Names are compared as pg_trgm does, without case.
- * Plan: the trigram index for each name; {@link byTrigrams} stands first in its transaction.
- */
-export const nearNames = query(
-  z.object({ count: int8 }),
-  (q: Window & { similarity: number; limit: number }) => sql`
-  select count(*) as count from (
-    select 1 from brain_entities as a join brain_entities as b on b.name % a.name and b.id > a.id
-    where ${inSpan("a", q)} and similarity(lower(a.name), lower(b.name)) > ${q.similarity}::float8
-    limit ${q.limit}::int
-  ) as pairs`,
+/** Entities of one window. */
+export const namesIn = query(
+  z.object({ id: uuid, name: z.string() }),
+  (q: Window) => sql`select e.id, e.name from brain_entities as e where ${inSpan("e", q)} order by e.id`,
 );
-
-/** Makes the `%` of this transaction mean "at least so similar", and keeps the planner from reading the table for each name. */
-export const byTrigrams = (similarity: number) => sql`
-  select set_config('pg_trgm.similarity_threshold', ${String(similarity)}::text, true), set_config('enable_seqscan', 'off', true)`;
 
 /** Working notes whose time is over. */
 export const purgeNotes = (limit: number) => sql`

@@ -1,28 +1,33 @@
 /** How many pairs of entity names nearly are one: counted, for `dedupe` to show. */
-import { byTrigrams, nearNames } from "../../../store/queries/rem-chores.ts";
+import { createNearNames } from "../../../domain/near-names.ts";
+import { namesIn } from "../../../store/queries/rem-chores.ts";
+import { inSlices } from "../pace.ts";
 import type { Phase } from "../phase.ts";
 import { walk } from "../walk.ts";
 
-const SIMILARITY = 0.7;
+export const NEAR_NAME_SIMILARITY = 0.7;
 /** Counting ends here: a person who reads "1,000 and more" needs no better number. */
 const MOST_PAIRS = 1_000;
-/** Names that resemble thousands of others make each look-up slow; the phase ends after this, milliseconds, and says so. */
-const LONGEST_MS = 30_000;
-const WINDOW = { first: 8, most: 500 };
+const WINDOW = { first: 500, most: 5_000 };
+/** Names compared in one slice. */
+const COMPARED = { first: 50, most: 2_000 };
 
 export const duplicates: Phase = {
   name: "duplicates",
   doc: "pairs of entity names that nearly are one; counted only",
   run: async (ctx, parts) => {
-    let count = 0;
-    let isCut = false;
-    const startedAt = ctx.pace.now();
+    const near = createNearNames(NEAR_NAME_SIMILARITY);
     await walk(ctx, parts, { table: "entities", ...WINDOW, writes: false }, async (tx, window) => {
-      await tx.run(byTrigrams(SIMILARITY));
-      count += (await tx.first(nearNames({ ...window, similarity: SIMILARITY, limit: MOST_PAIRS - count })))?.count ?? 0;
-      isCut = window.upTo !== undefined && (count >= MOST_PAIRS || ctx.pace.now() - startedAt > LONGEST_MS);
-      return { stop: isCut };
+      near.add(await tx.all(namesIn(window)));
+      return undefined;
     });
-    return isCut ? { count, note: "counting was ended early: there are at least so many" } : { count };
+    let count = 0;
+    let at = 0;
+    await inSlices(ctx.pace, ctx.signal, COMPARED, async (size) => {
+      count += near.pairs(at, at + size).length;
+      at += size;
+      return at < near.size && count < MOST_PAIRS;
+    });
+    return at < near.size ? { count, note: "counting was ended early: there are at least so many" } : { count };
   },
 };

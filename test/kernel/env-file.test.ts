@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { envLine, parseEnvFile } from "../../src/config/env-file.ts";
+import { envLine, parseEnvFile } from "../../src/kernel/env-file.ts";
 
 test("assignments are read, comments and other lines left out", () => {
   const content =
