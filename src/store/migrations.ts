@@ -13,6 +13,7 @@ import similarErrors from "../../drizzle/0009_similar_errors.sql" with { type: "
 import importanceOrder from "../../drizzle/0010_importance_order.sql" with { type: "text" };
 import supersededBy from "../../drizzle/0011_superseded_by.sql" with { type: "text" };
 import readAgain from "../../drizzle/0012_read_again.sql" with { type: "text" };
+import leanerInserts from "../../drizzle/0013_leaner_inserts.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   { name: "0010_importance_order", sql: importanceOrder },
   { name: "0011_superseded_by", sql: supersededBy },
   { name: "0012_read_again", sql: readAgain },
+  { name: "0013_leaner_inserts", sql: leanerInserts },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

@@ -23,6 +23,20 @@ eachEngine("functions of the schema", (engine) => {
     expect(await value(sql`brain_append_version(null, null)`)).toEqual([]);
   });
 
+  test("brain_text_marks gives what rows of older versions carry", async () => {
+    const marks = (text: string) => row(engine.db, sql`select m.* from brain_text_marks(${text}::text) as m`);
+    expect(await marks("The API gateway listens on port 9090.")).toEqual({
+      words_mark: "-6701104600620803429",
+      head_mark: "7750333305315294497",
+      tail_mark: "-7398470542052027055",
+    });
+    expect(await marks("\u00a1\u00d1and\u00fa, \u6570\u636e\u5e93\uff01 \ufb01ne")).toEqual({
+      words_mark: "3605925324634149345",
+      head_mark: "6101065184219126212",
+      tail_mark: "6101065184219126212",
+    });
+  });
+
   test("brain_word_count counts occurrences, not distinct words", async () => {
     expect(await value(sql`brain_word_count(to_tsvector('simple', 'a b a c a'))`)).toBe(5);
     expect(await value(sql`brain_word_count(to_tsvector('simple', ''))`)).toBe(0);
