@@ -1,7 +1,8 @@
 /** The composition root: configuration in, the running product out. Calls every constructor; nobody else does. */
-import { freemem } from "node:os";
+
 import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
+import { availableMb } from "../config/machine-readings.ts";
 import { requirePath } from "../config/paths.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
 import type { Embedder, ModelState } from "../inference/port.ts";
@@ -56,7 +57,6 @@ export interface ComposeOptions {
 
 /** What background work gets when the product closes, after its drain. */
 const CLOSE_LIMIT_MS = 2_000;
-const MEGABYTE = 1_048_576;
 
 const ENGINE_BROKE =
   "The embedded database stopped by a fault of its engine or its disk, and this process ends. What was acknowledged is kept; the next start recovers it. Look at the free space, then run 'memory-industry doctor'.";
@@ -166,7 +166,8 @@ function assemble(
       judge: models.judge,
       llm: () => chatFacts(config),
       servesHttp,
-      availableMemoryMb: () => Math.round(freemem() / MEGABYTE),
+      plan: models.plan,
+      availableMemoryMb: availableMb,
     }),
     catalogue: () => tools,
     libraryDocs: createLibraryDocs({ fetchPage: createFetchPage(internet), clock: () => performance.now(), nonce }),

@@ -174,7 +174,7 @@ async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
       availableMb: availableMb(),
       cgroupLimitMb: cgroupLimitMb(),
       logicalCores: availableParallelism(),
-      vramFreeMb: freeCardMemoryMb(paths.cacheRoot === undefined ? undefined : assets.runtimeDirectory(paths.cacheRoot)),
+      ...readCard(paths.cacheRoot === undefined ? undefined : assets.runtimeDirectory(paths.cacheRoot)),
       weights: {
         embedder: weightOf(embedder),
         reranker: weightOf(reranker),
@@ -191,13 +191,20 @@ async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
   return plan;
 }
 
-/** A card counts only where the runtime's provider library for it lies beside the runtime (`models runtime --gpu`). */
+/** A card counts only where the runtime's provider library for it lies beside the runtime (`models runtime --gpu` says how). */
 const CARD_LIBRARY = "libonnxruntime_providers_cuda.so";
 const CARD_QUERY_MS = 2_000;
+/** Made by the driver of a card. Asking the driver's program takes up to a second, which a start without the library does not spend. */
+const CARD_DEVICES = ["/dev/nvidia0", "/dev/dxg"];
 
-/** Free memory of the first card, MiB; undefined where this program cannot use one. */
-function freeCardMemoryMb(runtimeDirectory: string | undefined): number | undefined {
-  if (runtimeDirectory === undefined || !existsSync(join(runtimeDirectory, CARD_LIBRARY))) return undefined;
+function readCard(runtimeDirectory: string | undefined): Pick<Plan["readings"], "vramFreeMb" | "hasCard" | "hasCardLibrary"> {
+  const hasCard = CARD_DEVICES.some((device) => existsSync(device));
+  const hasCardLibrary = runtimeDirectory !== undefined && existsSync(join(runtimeDirectory, CARD_LIBRARY));
+  return { hasCard, hasCardLibrary, vramFreeMb: hasCardLibrary ? freeCardMemoryMb() : undefined };
+}
+
+/** Free memory of the first card, MiB; undefined where no driver answers. */
+function freeCardMemoryMb(): number | undefined {
   try {
     const asked = Bun.spawnSync(["nvidia-smi", "--query-gpu=memory.free", "--format=csv,noheader,nounits"], { timeout: CARD_QUERY_MS });
     const free = Number.parseInt(asked.stdout.toString(), 10);

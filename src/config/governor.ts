@@ -14,6 +14,9 @@ export interface Readings {
   readonly logicalCores: number;
   /** Of the first card; undefined in a build that cannot use one. */
   readonly vramFreeMb: number | undefined;
+  /** The two halves of it, each looked at by itself: a card of this machine, and a provider library beside the runtime. */
+  readonly hasCard?: boolean;
+  readonly hasCardLibrary?: boolean;
   /** Size of the files on disk; undefined where the model is not installed. */
   readonly weights: {
     readonly embedder: number | undefined;

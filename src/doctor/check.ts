@@ -41,6 +41,8 @@ export interface PlanFacts {
     readonly availableMb: number;
     readonly cgroupLimitMb: number | undefined;
     readonly vramFreeMb: number | undefined;
+    readonly hasCard?: boolean;
+    readonly hasCardLibrary?: boolean;
   };
   readonly models: Readonly<Record<"embedder" | "reranker" | "nli", ModelPlanFacts>>;
   readonly rerankerOnCard: boolean;

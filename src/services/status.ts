@@ -10,6 +10,16 @@ import { runtimeRole } from "../store/queries/status.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { Judge } from "./judge/judge.ts";
 
+export type ResourceTier = "minimal" | "lean" | "standard" | "full";
+const modelSlots = ["embedder", "reranker", "nli"] as const;
+
+/** What the memory plan says of the models, made once at the start (`config-packaging.md` §4). */
+export interface ResourcePlan {
+  readonly level: ResourceTier;
+  readonly models: Readonly<Record<(typeof modelSlots)[number], { readonly state: "runs" | "light" | "off" | "absent" }>>;
+  readonly readings: { readonly vramFreeMb: number | undefined };
+}
+
 export interface Whoami {
   readonly version: string;
   readonly clientLabel: string | null;
@@ -20,10 +30,12 @@ export interface Whoami {
   readonly nodeId: string | null;
   readonly project: { readonly id: string; readonly name: string } | null;
   readonly resources: {
-    readonly tier: "minimal" | "lean";
+    readonly tier: ResourceTier;
     readonly describe: string;
+    /** Now, as the kernel estimates it. */
     readonly ram_available_mb: number;
-    readonly vram_free_mb: null;
+    /** At the start; null where the runtime can use no card. */
+    readonly vram_free_mb: number | null;
   };
   readonly llm: {
     /** A person set a chat endpoint. */
@@ -50,20 +62,34 @@ export interface StatusParts {
   readonly llm: () => { readonly configured: boolean; readonly provider: string | null; readonly lying: readonly string[] };
   /** True where this process serves HTTP. */
   readonly servesHttp: boolean;
+  readonly plan: ResourcePlan;
   readonly availableMemoryMb: () => number;
+}
+
+const named = { embedder: "embedding model", reranker: "reranker", nli: "entailment model" } as const;
+
+/** The plan in one sentence. */
+function describePlan({ models }: ResourcePlan): string {
+  const those = (...states: readonly string[]) =>
+    modelSlots.filter((slot) => states.includes(models[slot].state)).map((slot) => named[slot]);
+  const [running, off] = [those("runs", "light"), those("off")];
+  const search = models.embedder.state === "runs" ? "search by words and by meaning" : "search by words alone";
+  const missing = off.length === 0 ? "" : `; not enough memory for the ${off.join(" and the ")}`;
+  return `${running.length === 0 ? "no model" : running.join(", ")}: ${search}${missing}`;
 }
 
 const endpoints = { mcp: "/mcp", connect: "/connect", events: "/events", ticket: "/events/ticket" };
 
-export function createStatus({ db, identity, embedder, judge, llm, servesHttp, availableMemoryMb }: StatusParts): Status {
-  const resources = () => {
+export function createStatus({ db, identity, embedder, judge, llm, servesHttp, plan, availableMemoryMb }: StatusParts): Status {
+  const resources = (): Whoami["resources"] => {
+    // Installed after the start, or put there by an operator who overrules the plan: it runs, although nothing was kept free for it.
     const { state } = embedder.status();
-    const installed = state !== "missing" && state !== "failed";
+    const runs = state !== "missing" && state !== "failed";
     return {
-      tier: installed ? ("lean" as const) : ("minimal" as const),
-      describe: installed ? "embedding model: search by words and by meaning" : "no model: search by words",
+      tier: runs && plan.level === "minimal" ? "lean" : plan.level,
+      describe: describePlan(runs ? { ...plan, models: { ...plan.models, embedder: { state: "runs" } } } : plan),
       ram_available_mb: availableMemoryMb(),
-      vram_free_mb: null,
+      vram_free_mb: plan.readings.vramFreeMb ?? null,
     };
   };
   const ask = async <T>(ctx: CallContext, question: Query<T>): Promise<T | undefined> => {

@@ -48,6 +48,9 @@ describe("models", () => {
     const host = fakeHost({ installation: { modelsUrl: hub.url } });
     expect(await runCli(["models", "runtime"], host)).toBe(0);
     expect(host.out()).toContain("1.30.0");
+    expect(await runCli(["models", "runtime", "--gpu"], host)).toBe(0);
+    expect(host.out()).toContain("libonnxruntime_providers_cuda.so of exactly ONNX Runtime 1.30.0");
+    expect(await runCli(["models", "embed", "--gpu"], host)).toBe(2);
     expect(await runCli(["models", "status"], host)).toBe(0);
     expect(host.out()).toMatch(/embed +multilingual-e5-small +missing \(default\)/);
     expect(hub.count()).toBe(0);

@@ -6,6 +6,17 @@ import { judgeWith } from "../support/judge.ts";
 import { noDatabase } from "../support/no-database.ts";
 import { callContext, noEmbedder } from "../support/search.ts";
 
+type PlanStates = Partial<Record<"embedder" | "reranker" | "nli", "runs" | "light" | "off" | "absent">>;
+const planned = (states: PlanStates, level: StatusParts["plan"]["level"] = "minimal", vramFreeMb?: number): StatusParts["plan"] => ({
+  level,
+  models: {
+    embedder: { state: states.embedder ?? "absent" },
+    reranker: { state: states.reranker ?? "absent" },
+    nli: { state: states.nli ?? "absent" },
+  },
+  readings: { vramFreeMb },
+});
+
 const ask = async (given: Partial<StatusParts> = {}) => {
   const status = createStatus({
     db: noDatabase,
@@ -14,6 +25,7 @@ const ask = async (given: Partial<StatusParts> = {}) => {
     judge: judgeWith(),
     llm: () => ({ configured: false, provider: null, lying: [] }),
     servesHttp: false,
+    plan: planned({}),
     availableMemoryMb: () => 1_000,
     ...given,
   });
@@ -47,4 +59,34 @@ test("without a database every part that needs it is null, and nothing fails", a
   expect(await ask()).toMatchObject({ node_id: null, rls_enforced: false, project_id: null, session_id: null, scope: "full" });
   expect(await ask()).not.toHaveProperty("mcp_endpoint");
   expect(await ask({ servesHttp: true })).toMatchObject({ mcp_endpoint: "/mcp", events: "/events" });
+});
+
+test("resources are those of the memory plan; a model that came after the start is counted", async () => {
+  expect((await ask()).resources).toEqual({
+    tier: "minimal",
+    describe: "no model: search by words alone",
+    ram_available_mb: 1_000,
+    vram_free_mb: null,
+  });
+  const ready = { ...noEmbedder, status: () => ({ state: "ready", model: "x" }) as const };
+  const full = planned({ embedder: "runs", reranker: "light", nli: "runs" }, "full", 5_900);
+  expect((await ask({ plan: full, embedder: ready })).resources).toMatchObject({
+    tier: "full",
+    describe: "embedding model, reranker, entailment model: search by words and by meaning",
+    vram_free_mb: 5_900,
+  });
+  const small = planned({ embedder: "off", reranker: "off" }, "minimal");
+  expect((await ask({ plan: small })).resources).toMatchObject({
+    tier: "minimal",
+    describe: "no model: search by words alone; not enough memory for the embedding model and the reranker",
+  });
+  const late = { ...noEmbedder, status: () => ({ state: "idle", model: "x" }) as const };
+  expect((await ask({ embedder: late })).resources).toMatchObject({
+    tier: "lean",
+    describe: "embedding model: search by words and by meaning",
+  });
+  expect((await ask({ embedder: late, plan: small })).resources).toMatchObject({
+    tier: "lean",
+    describe: "embedding model: search by words and by meaning; not enough memory for the reranker",
+  });
 });

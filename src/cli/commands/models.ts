@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { usage } from "../../kernel/errors.ts";
 import { oneOf, text } from "../../kernel/kinds.ts";
 import { flag, option, positional } from "../arguments.ts";
@@ -14,6 +15,7 @@ export default command({
   args: {
     what: positional(oneOf(["embed", "reranker", "nli", "all", "runtime", "status"]), "embed, reranker, nli, all, runtime or status"),
     model: option(text, "with embed, reranker, nli: another model of the catalogue", { hint: "NAME" }),
+    gpu: flag("with reranker: the file for a card; with runtime: what a card needs"),
     allowUnverified: flag("take a file that nobody vouches for"),
     json: flag("with status: print it as JSON"),
   },
@@ -26,23 +28,31 @@ export default command({
       "status    what is installed, with digests compared",
     "A download is resumed where it broke off, verified by SHA-256, and put in place only when it is whole.",
   ],
-  run: async ({ what, model, allowUnverified, json }, context) => {
+  run: async ({ what, model, gpu, allowUnverified, json }, context) => {
     if (model !== undefined && !isSlot(what)) throw usage("--model goes with 'models embed', 'models reranker' and 'models nli'.");
+    if (gpu && what !== "reranker" && what !== "runtime") throw usage("--gpu goes with 'models reranker' and 'models runtime'.");
     switch (what) {
       case "status":
         return await status(json, context);
       case "runtime":
         context.out.line(`ONNX Runtime ${context.host.installation().runtimeVersion}, inside the program. There is nothing to fetch.`);
+        if (gpu) context.out.line(cardHelp(context.host.installation()));
         return 0;
       case "all":
-        for (const slot of slots) await download(slot, undefined, allowUnverified, context);
+        for (const slot of slots) await download(slot, {}, allowUnverified, context);
         return 0;
       default:
-        await download(what, model, allowUnverified, context);
+        await download(what, { name: model, gpu }, allowUnverified, context);
         return 0;
     }
   },
 });
+
+/** What lets the reranker run on a card. Nothing is fetched: the vendor's libraries have a licence of their own. */
+const cardHelp = ({ cacheRoot, runtimeVersion }: ReturnType<CommandContext["host"]["installation"]>): string =>
+  `For an NVIDIA card under Linux put libonnxruntime_providers_shared.so and libonnxruntime_providers_cuda.so of exactly ONNX Runtime ${runtimeVersion} into ` +
+  `${join(cacheRoot(), "onnxruntime", runtimeVersion)}; CUDA 12 and cuDNN 9 must be found by the loader (ldconfig, or LD_LIBRARY_PATH of the daemon). ` +
+  "Then 'memory-industry models reranker --gpu', and start the daemon again: 'memory-industry doctor' says under gpu what runs where.";
 
 const slots = ["embed", "reranker", "nli"] as const;
 const isSlot = (what: string) => slots.some((slot) => slot === what);
@@ -61,7 +71,7 @@ interface Chosen {
 
 async function download(
   slot: (typeof slots)[number],
-  name: string | undefined,
+  choice: { readonly name?: string | undefined; readonly gpu?: boolean },
   allowUnverified: boolean,
   { host, out }: CommandContext,
 ): Promise<void> {
@@ -69,10 +79,10 @@ async function download(
     import("../../inference/models/catalogue.ts"),
     import("../../inference/models/download.ts"),
   ]);
-  const model = chosenModel(slot, { name });
+  const model = chosenModel(slot, choice);
   if (model === undefined)
     throw usage(
-      `Unknown model '${name}'. The catalogue has ${catalogue.flatMap((entry) => (entry.slot === slot ? [entry.name] : [])).join(", ")}.`,
+      `Unknown model '${choice.name}'. The catalogue has ${catalogue.flatMap((entry) => (entry.slot === slot ? [entry.name] : [])).join(", ")}.`,
     );
   const { cacheRoot, modelsUrl } = host.installation();
   const progress = createProgress(host.stderr, host.isInteractive, () => performance.now());

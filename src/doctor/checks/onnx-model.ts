@@ -7,7 +7,9 @@ export default ownerCheck("onnx_model", async ({ embedder, goldenCosine, deep, s
   const state = embedder.status();
   switch (state.state) {
     case "missing":
-      return warn(state.reason, "memory-industry models embed");
+      return state.isDisabledByPlan === true
+        ? warn(state.reason, "only a restart with more memory, or an explicit ONNX_MODEL_PATH, changes it")
+        : warn(state.reason, "memory-industry models embed");
     case "failed":
       return fail(`${state.model} does not load: ${state.reason}`, "memory-industry models embed");
     default: {
