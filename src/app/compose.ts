@@ -155,7 +155,7 @@ function assemble(
     relations: graph.relations,
     search,
     ...records,
-    ...composeUpkeep({ db, graph, audit: records.audit, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
+    ...composeUpkeep({ db, embedder, graph, audit: records.audit, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

@@ -1,6 +1,11 @@
-/** The services that keep a memory in order, wired: fading, merging, pruning, feedback. */
+/** The services that keep a memory in order, wired: fading, merging, pruning, feedback, and what its graph looks like. */
 import { undoFileOf, writeUndoFile } from "../cli/undo-file.ts";
+import type { Embedder } from "../inference/port.ts";
 import { newId } from "../kernel/ids.ts";
+import { createAnalytics } from "../services/analytics/analytics.ts";
+import type { RunMeasure } from "../services/analytics/measures.ts";
+import { createNodeMetrics } from "../services/analytics/node-metrics.ts";
+import { createMeasureRunner } from "../services/analytics/run.ts";
 import type { Audit } from "../services/audit.ts";
 import { createFeedback } from "../services/feedback.ts";
 import { createFading } from "../services/maintenance/fading.ts";
@@ -16,9 +21,12 @@ export interface UpkeepParts {
   readonly graph: Pick<ReturnType<typeof composeGraph>, "notes" | "facts" | "queue" | "reembed">;
   readonly audit: Audit;
   readonly keepUndo: KeepUndo;
+  readonly embedder: Pick<Embedder, "label" | "status">;
+  /** Measures graphs; in a thread of its own by default. */
+  readonly run?: RunMeasure;
 }
 
-export function composeUpkeep({ db, graph, audit, keepUndo }: UpkeepParts) {
+export function composeUpkeep({ db, graph, audit, keepUndo, embedder, run = createMeasureRunner() }: UpkeepParts) {
   const { notes, facts, queue, reembed } = graph;
   return {
     maintenance: {
@@ -28,7 +36,9 @@ export function composeUpkeep({ db, graph, audit, keepUndo }: UpkeepParts) {
       pruning: createPruning({ db, audit, keepUndo }),
       summaries: createSummaries({ db, notes, facts, queue }),
       reembed,
+      nodeMetrics: createNodeMetrics({ db, run }),
     },
+    analytics: createAnalytics({ db, embedder, run }),
     feedback: createFeedback({ db, notes, facts, audit, queue }),
   };
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { EPISODE_DECAY } from "../domain/strength/decay.ts";
 import { MemoryError, present } from "../kernel/errors.ts";
 import { firstChars } from "../kernel/text.ts";
+import { COMMUNITY_ALGORITHM } from "../services/analytics/node-metrics.ts";
 import { isProjectScoped } from "../services/maintenance/overview.ts";
 import type { PruneCounts } from "../services/maintenance/pruning.ts";
 import { callPace } from "../services/rem/pace.ts";
@@ -33,7 +34,7 @@ export default defineTool({
   profile: "full",
   title: "Maintenance",
   describe:
-    "Memory maintenance: decay, prune (a plan unless confirm), merge observations of the same words, summarize an entity, stats, find_duplicates, export (top entities; all: cuba_sync export), reembed, decay_episodes.",
+    "Memory maintenance: decay, prune (a plan unless confirm), merge observations of the same words, summarize an entity, stats, find_duplicates, pagerank and communities (all projects; stored beside the graph), export (top entities; all: cuba_sync export), reembed, decay_episodes.",
   hints: { readOnly: false, destructive: true, openWorld: false },
   actions: {
     decay: action({
@@ -171,6 +172,34 @@ export default defineTool({
           total: found.total,
           truncated: page.truncated,
           ...(page.truncated ? { next: page.next } : {}),
+        };
+      },
+    }),
+    pagerank: action({
+      input: z.object({}),
+      run: async (ctx, _, { maintenance }) => {
+        const done = await maintenance.nodeMetrics.rank({ ...ctx, pace: callPace() });
+        return {
+          action: "pagerank",
+          updated: done.updated,
+          energy_refreshed: done.energyRefreshed,
+          project_scoped: false,
+          ...(done.sampled ? { sampled: true } : {}),
+        };
+      },
+    }),
+    communities: action({
+      input: z.object({}),
+      run: async (ctx, _, { maintenance }) => {
+        const done = await maintenance.nodeMetrics.tag({ ...ctx, pace: callPace() });
+        return {
+          action: "communities",
+          communities: done.communities,
+          nodes_tagged: done.nodes,
+          algorithm: COMMUNITY_ALGORITHM,
+          singletons: done.singletons,
+          modularity: round(done.modularity),
+          project_scoped: false,
         };
       },
     }),

@@ -1,4 +1,5 @@
 /** Every tool of the product, in catalogue order, the meta tools last. Listings, counts, documents and tests derive from this array. */
+import analytics from "./analytics.ts";
 import artifacts from "./artifacts.ts";
 import audit from "./audit.ts";
 import calibration from "./calibration.ts";
@@ -52,6 +53,7 @@ export const tools: readonly Tool[] = [
   calibration,
   maintenance,
   feedback,
+  analytics,
   audit,
   workingMemory,
   whoami,

@@ -1,4 +1,5 @@
 /** What handlers may call. Each tool takes the two or three it needs; `app/compose.ts` builds them, tests bring their own. */
+import type { Analytics } from "../services/analytics/analytics.ts";
 import type { Artifacts } from "../services/artifacts.ts";
 import type { Audit } from "../services/audit.ts";
 import type { Calibration } from "../services/calibration.ts";
@@ -52,6 +53,7 @@ export interface Services {
   readonly procedures: Procedures;
   readonly maintenance: Maintenance;
   readonly feedback: Feedback;
+  readonly analytics: Analytics;
   readonly triggers: Triggers;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };

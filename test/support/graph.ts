@@ -45,7 +45,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
   const services = {
     ...graph,
     ...records,
-    ...composeUpkeep({ db, graph, audit: records.audit, keepUndo: async () => "/undo/prune.json", ...given }),
+    ...composeUpkeep({ db, embedder, graph, audit: records.audit, keepUndo: async () => "/undo/prune.json", ...given }),
     ...composeCognition({
       db,
       embedder: given.embedder ?? embedder,

@@ -1,4 +1,5 @@
 /** Everything that keeps a memory in order, for the tool and for the cycle. */
+import type { NodeMetricsService } from "../analytics/node-metrics.ts";
 import type { Reembed } from "../embedding/reembed.ts";
 import type { Fading } from "./fading.ts";
 import type { Overview } from "./overview.ts";
@@ -13,4 +14,5 @@ export interface Maintenance {
   readonly pruning: Pruning;
   readonly summaries: Summaries;
   readonly reembed: Reembed;
+  readonly nodeMetrics: NodeMetricsService;
 }
