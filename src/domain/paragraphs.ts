@@ -6,8 +6,12 @@ import { hasDenseScript } from "./words.ts";
 /** What a paragraph turns out to be; a subset of the observation types. */
 export type ParagraphKind = "decision" | "lesson" | "error" | "solution" | "preference" | "fact";
 
-/** A paragraph of up to so many characters says nothing by itself. A sign of a script without spaces counts as two: it says as much. */
+/** A paragraph of up to so many characters says nothing by itself. */
 const SHORT_CHARS = 10;
+/** What a sign of a script without spaces counts: `我们用Redis缓存` says as much as a sentence of letters, `小王：早上好` as little as `Hi, Bob!`. */
+const DENSE_WEIGHT = 1.5;
+/** Share of plain words below which lines are taken for a program's: prose has nine of ten, the entry of a lock file or a stack trace half. */
+const PROSE_SHARE = 2 / 3;
 /** Lines from which on a paragraph can be the output of a program; shorter ones are taken as they are. */
 const MACHINE_LINES = 3;
 
@@ -15,11 +19,11 @@ const BLANK_LINE = /\r?\n[ \t]*(?:\r?\n[ \t]*)+/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const PLAIN_WORD = /^[\p{P}]*\p{L}[\p{L}\p{M}'’-]*[\p{P}]*$/u;
 
-/** True for lines of a program: no script without spaces, several lines, and fewer than half of their tokens are plain words. */
+/** True for lines of a program: no script without spaces, several lines, and too few of their tokens are plain words. */
 function looksMachineMade(paragraph: string): boolean {
   if (paragraph.split("\n").length < MACHINE_LINES || hasDenseScript(paragraph)) return false;
   const tokens = paragraph.split(/\s+/u).filter((token) => token !== "");
-  return tokens.filter((token) => PLAIN_WORD.test(token)).length * 2 < tokens.length;
+  return tokens.filter((token) => PLAIN_WORD.test(token)).length < PROSE_SHARE * tokens.length;
 }
 
 /** The text cut at blank lines; a fenced block stays whole, however many blank lines it holds. */
@@ -54,8 +58,10 @@ export interface Paragraphs {
   readonly short: number;
 }
 
-const weight = (text: string) =>
-  charCount(text) + (hasDenseScript(text) ? Array.from(text).filter((char) => hasDenseScript(char)).length : 0);
+const weight = (text: string) => {
+  const dense = hasDenseScript(text) ? Array.from(text).filter((char) => hasDenseScript(char)).length : 0;
+  return charCount(text) + (DENSE_WEIGHT - 1) * dense;
+};
 
 /**
  * The paragraphs worth keeping, in order. One over `mostChars` is cut between sentences, nothing repeated; neighbours that a program wrote (the entries

@@ -11,11 +11,11 @@ describe("paragraphs of a text", () => {
     });
   });
 
-  test("ten characters are too few, eleven are kept; a Chinese sign says as much as two", () => {
+  test("ten characters are too few, eleven are kept; a Chinese sign counts one and a half", () => {
     expect(kept("0123456789")).toEqual([]);
     expect(kept("01234567890")).toEqual(["01234567890"]);
     expect(kept("我们用Redis缓存")).toEqual(["我们用Redis缓存"]);
-    expect(kept("好的收到")).toEqual([]);
+    expect(kept("小王：早上好")).toEqual([]);
   });
 
   test("a fenced block stays whole with its blank lines, and an open fence is ordinary text", () => {
@@ -39,6 +39,9 @@ describe("paragraphs of a text", () => {
     const pieces = kept(lock);
     expect(pieces).toHaveLength(2);
     expect(pieces.join("\n\n")).toBe(lock);
+    const yarn = (i: number) =>
+      `"@scope/package-${i}@^1.0.0":\n  version "1.1.${i}"\n  resolved "https://registry.example/p-${i}.tgz"\n  dependencies:\n    left-pad "^1.0.0"`;
+    expect(kept(Array.from({ length: 150 }, (_, i) => yarn(i)).join("\n\n"))).toHaveLength(3);
     expect(kept(`${entry(1)}\n\nThis is what the lock file says about it.\n\n${entry(2)}`)).toHaveLength(3);
   });
 });

@@ -1,7 +1,7 @@
 /** What a scope holds, in numbers, and its most important entities (`tools-maintenance.md` §5.5). */
 import type { CallContext, Scope } from "../../kernel/context.ts";
 import type { Database, Query } from "../../store/port.ts";
-import { maintenanceCounts, topEntities } from "../../store/queries/maintenance.ts";
+import { maintenanceCounts, topEntities, topEntityCount } from "../../store/queries/maintenance.ts";
 import type { Page } from "../observations/observations.ts";
 
 export type TopEntity = ReturnType<typeof topEntities> extends Query<infer Row> ? Row : never;
@@ -27,7 +27,7 @@ export function createOverview({ db }: { readonly db: Database }): Overview {
     top: (ctx, page) =>
       db.read(ctx, async (tx) => ({
         rows: await tx.all(topEntities({ scope: ctx.scope, ...page })),
-        total: (await tx.first(maintenanceCounts({ scope: ctx.scope })))?.entities ?? 0,
+        total: (await tx.first(topEntityCount({ scope: ctx.scope })))?.count ?? 0,
       })),
   };
 }

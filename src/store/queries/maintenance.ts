@@ -3,6 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { int8, intArray, query, uuid, uuidArray } from "../codecs.ts";
+import { isVouchedFor } from "./entities.ts";
 import { inScope } from "./predicates.ts";
 
 /**
@@ -83,12 +84,18 @@ export const maintenanceCounts = query(
   where ${inScope("o", q.scope)}`,
 );
 
+/** Without those that only withheld text speaks of: their names were written by whoever wrote that text. */
 export const topEntities = query(
   z.object({ id: uuid, name: z.string(), type: z.string(), importance: z.number() }),
   (q: { scope: Scope; limit: number; offset: number }) => sql`
   select e.id, e.name, e.entity_type as type, e.importance
   from brain_entities as e
-  where ${inScope("e", q.scope)}
+  where ${inScope("e", q.scope)} and ${isVouchedFor("e")}
   order by e.importance desc, e.name, e.id
   limit ${q.limit}::int offset ${q.offset}::int`,
+);
+
+export const topEntityCount = query(
+  z.object({ count: int8 }),
+  (q: { scope: Scope }) => sql`select count(*) as count from brain_entities as e where ${inScope("e", q.scope)} and ${isVouchedFor("e")}`,
 );

@@ -2,6 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { float8, query, timestamp, uuid, uuidArray } from "../codecs.ts";
+import { isVouchedFor } from "./entities.ts";
 import { type Filters, isVisible, kindNumber, type RowKind, rowKinds, tableOf, writtenAt } from "./search-filters.ts";
 import type { FoundIds } from "./search-words.ts";
 
@@ -31,7 +32,10 @@ const columns: Readonly<Record<RowKind, SQL>> = {
   error: sql`null, x.error_type, x.error_message, x.solution, x.resolved, null, x.created_at, null, null, null::text[]`,
 };
 
-/** The rows behind ids, filtered once more: the last word on what may be seen. Plan: primary keys. */
+/**
+ * The rows behind ids, filtered once more: the last word on what may be seen. An entity that only withheld text speaks of is not: its name was written by
+ * whoever wrote that text. Plan: primary keys, and the observations of the few entities found.
+ */
 export const foundRows = query(FoundRow, (q: { ids: FoundIds; filters: Filters }) => {
   const parts = rowKinds
     .filter((kind) => (q.ids[kind] ?? []).length > 0 || kind === "observation")
@@ -39,7 +43,7 @@ export const foundRows = query(FoundRow, (q: { ids: FoundIds; filters: Filters }
       const joined = kind === "observation" || kind === "episode" ? sql` join brain_entities as e on e.id = x.entity_id` : sql``;
       return sql`select ${kindNumber[kind]}::int as kind, x.id, ${columns[kind]}
       from ${tableOf(kind)} as x${joined}
-      where x.id = any(${uuidArray(q.ids[kind] ?? [])}) and ${isVisible(kind, "x", q.filters)}`;
+      where x.id = any(${uuidArray(q.ids[kind] ?? [])}) and ${isVisible(kind, "x", q.filters)}${kind === "entity" ? sql` and ${isVouchedFor("x")}` : sql``}`;
     });
   return sql.join(parts, sql` union all `);
 });
