@@ -7,14 +7,16 @@ import { chooseDatabase, modes } from "../config/modes.ts";
 import { liveOwner, readOwner } from "../daemon/owner-lock.ts";
 import { type DaemonPaths, withoutPassword } from "../daemon/paths.ts";
 import type { OurProcess, OutsideFacts, OwnerFacts, OwnerState } from "../doctor/check.ts";
+import type { GoldenPairs } from "../inference/models/description.ts";
 import { goldenCosine } from "../inference/models/golden.ts";
+import type { PairSlot } from "../inference/models/locate-pair.ts";
 import { VERSION } from "../kernel/version.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import type { Linked } from "../transports/daemon-link.ts";
 import type { OwnedDatabase } from "./bootstrap.ts";
 import { judgeFacts } from "./judge.ts";
-import { locateModel, type Models } from "./models.ts";
+import { locateModel, locatePair, type Models } from "./models.ts";
 
 /** Tables that the shipped migrations create: read from the files, so that no list can fall behind. */
 const shippedTables = (): string[] =>
@@ -57,6 +59,7 @@ export async function ownerFacts(
     auditKey: { isSet: settings.AUDIT_KEY.value !== undefined },
     identifiesCallers: false,
     embedder,
+    goldenPairs: { reranker: await goldenPairsOf(config, "reranker"), nli: await goldenPairsOf(config, "nli") },
     goldenCosine: golden === undefined ? undefined : (signal) => goldenCosine(embedder, golden, signal),
     database:
       "db" in database
@@ -65,6 +68,11 @@ export async function ownerFacts(
     tables: shippedTables(),
     ...options,
   };
+}
+
+async function goldenPairsOf(config: Config, slot: PairSlot): Promise<GoldenPairs | undefined> {
+  const found = await locatePair(config, slot);
+  return found.kind === "installed" ? found.golden : undefined;
 }
 
 /** Who owns the data directory, from the lock and the answer on its socket. */

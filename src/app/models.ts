@@ -70,7 +70,7 @@ export const locateModel = ({ settings, paths }: Config): Promise<LocatedModel> 
     },
   });
 
-const locatePair = ({ settings, paths }: Config, slot: PairSlot): Promise<LocatedPair> =>
+export const locatePair = ({ settings, paths }: Config, slot: PairSlot): Promise<LocatedPair> =>
   locatePairModel({
     slot,
     explicitPath: slot === "nli" ? settings.NLI_PATH.value : settings.RERANKER_PATH.value,

@@ -1,4 +1,5 @@
 /** What a check is: one file each, one array (`registry.ts`). A check reads and judges; it repairs nothing, migrates nothing, downloads nothing. */
+import type { GoldenPairs } from "../inference/models/description.ts";
 import type { Embedder, Entailment, Reranker } from "../inference/port.ts";
 import type { CallScope } from "../kernel/context.ts";
 import type { Database } from "../store/port.ts";
@@ -82,6 +83,8 @@ export interface OwnerFacts {
   readonly embedder: Embedder;
   /** Proof that the model still gives the vectors it gave; undefined where it has no golden vector. Loads the model. */
   readonly goldenCosine: ((signal: AbortSignal) => Promise<number>) | undefined;
+  /** Pairs whose values are known; undefined where the model has none. */
+  readonly goldenPairs: { readonly reranker: GoldenPairs | undefined; readonly nli: GoldenPairs | undefined };
   /** Undefined where it could not be opened; `reason` says why. `isNew`: there is none yet, which is no fault. */
   readonly database:
     | { readonly db: Database; readonly migrations: () => Promise<readonly MigrationFact[]> }

@@ -59,6 +59,7 @@ const facts = (given: Partial<OwnerFacts> = {}): OwnerFacts => ({
   reranker: reranker({ state: "missing", reason: "No reranker is installed." }),
   rerank: { byDefault: false, depth: 20 },
   entailment: entailment({ state: "missing", reason: "No entailment model is installed." }),
+  goldenPairs: { reranker: undefined, nli: undefined },
   judge: { choice: undefined, chosen: [], problem: undefined, lying: [] },
   deepMs: 1_000,
   auditKey: { isSet: true },

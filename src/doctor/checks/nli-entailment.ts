@@ -1,21 +1,32 @@
+import { entailedPairs, GOLDEN_MOST_DIFFERENCE, goldenDifference } from "../../inference/models/golden.ts";
 import { deadlineIn } from "../../kernel/deadline.ts";
 import { fail, ok, ownerCheck, warn } from "../check.ts";
 
 const INSTALL = "memory-industry models nli";
+/** Shows that the model answers, where nobody knows what it must answer. */
+const PROBE = { pairs: [["The service listens on port 8080.", "The service listens on port 8080."]] } satisfies {
+  pairs: [string, string][];
+};
 
-export default ownerCheck("nli_entailment", async ({ entailment, deep, deepMs, signal }) => {
+export default ownerCheck("nli_entailment", async ({ entailment, goldenPairs, deep, deepMs, signal }) => {
   const before = entailment.status();
   if (before.state === "missing") {
     return before.isDisabledByPlan === true
       ? warn(before.reason, "only a restart with more memory, or an explicit CUBA_NLI_PATH, changes it")
       : warn(`${before.reason} cuba_faro mode=verify answers unknown where no other judge is chosen.`, INSTALL);
   }
+  let golden = "";
   if (deep) {
-    const pair = { premise: "The service listens on port 8080.", hypothesis: "The service listens on port 8080." };
-    const answer = await entailment.entail([pair], { deadline: deadlineIn(deepMs), signal });
+    const answer = await entailedPairs(entailment, goldenPairs.nli ?? PROBE, { deadline: deadlineIn(deepMs), signal });
     if (answer.kind === "none") return fail(`${before.model}: ${answer.reason}`, INSTALL);
+    if (goldenPairs.nli !== undefined) {
+      const difference = goldenDifference(goldenPairs.nli, answer.values);
+      if (difference > GOLDEN_MOST_DIFFERENCE)
+        return fail(`${before.model}, but its golden probabilities are off by ${difference.toFixed(3)}`, INSTALL);
+      golden = ", golden probabilities match";
+    }
   }
   const now = entailment.status();
   if (now.state === "failed") return fail(`${now.model} does not load: ${now.reason}`, INSTALL);
-  return ok(`${before.model}, ${now.state === "ready" ? "loaded" : "on disk, not tried yet"}`);
+  return ok(`${before.model}, ${now.state === "ready" ? "loaded" : "on disk, not tried yet"}${golden}`);
 });

@@ -22,6 +22,17 @@ export const goldenSchema = z.object({
   vector: z.array(z.number()).min(1),
 });
 
+const share = z.number().min(0).max(1);
+
+/**
+ * Pairs of texts and what this model must give for each, {@link GOLDEN_MOST_DIFFERENCE} apart at most: a reranker its score for (question, passage), an
+ * entailment model the probabilities of entailment, neutral and contradiction for (premise, claim), in this order.
+ */
+const goldenPairs = (numbers: number) =>
+  z
+    .object({ pairs: z.array(z.tuple([z.string().min(1), z.string().min(1)])).min(1), values: z.array(z.array(share).length(numbers)) })
+    .refine(({ pairs, values }) => pairs.length === values.length, { error: "golden needs as many values as pairs" });
+
 const common = {
   /** Version of this file's shape. */
   format: z.literal(1),
@@ -52,13 +63,14 @@ export const embeddingDescriptionSchema = z
   });
 
 /** A cross-encoder: a pair of texts in, one relevance out. */
-const rerankerDescriptionSchema = z.object({ ...common, kind: z.literal("reranker") });
+const rerankerDescriptionSchema = z.object({ ...common, kind: z.literal("reranker"), golden: goldenPairs(1).optional() });
 
 /** An entailment model: premise and claim in, one logit a label out, in this order. */
 const entailmentDescriptionSchema = z.object({
   ...common,
   kind: z.literal("nli"),
   labels: z.array(z.enum(["entailment", "neutral", "contradiction"])).length(3),
+  golden: goldenPairs(3).optional(),
 });
 
 const modelDescriptionSchema = z.discriminatedUnion("kind", [
@@ -68,6 +80,7 @@ const modelDescriptionSchema = z.discriminatedUnion("kind", [
 ]);
 
 export type Golden = z.infer<typeof goldenSchema>;
+export type GoldenPairs = z.infer<ReturnType<typeof goldenPairs>>;
 export type EmbeddingDescription = z.infer<typeof embeddingDescriptionSchema>;
 export type ModelDescription = z.infer<typeof modelDescriptionSchema>;
 

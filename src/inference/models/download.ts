@@ -197,9 +197,9 @@ function descriptionOf(model: CatalogueModel, files: readonly InstalledFile[]): 
       };
     }
     case "reranker":
-      return { ...common, kind: "reranker" };
+      return { ...common, kind: "reranker", ...(model.golden === undefined ? {} : { golden: model.golden }) };
     case "nli":
-      return { ...common, kind: "nli", labels: [...model.labels] };
+      return { ...common, kind: "nli", labels: [...model.labels], ...(model.golden === undefined ? {} : { golden: model.golden }) };
   }
 }
 

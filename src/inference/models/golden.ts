@@ -1,6 +1,6 @@
-/** A model's golden text: the proof that weights, tokenizer, pooling and prefixes together still give the vectors they gave. */
-import type { Embedder } from "../port.ts";
-import type { Golden } from "./description.ts";
+/** A model's golden text or pairs: the proof that weights, tokenizer, pooling and prefixes together still give what they gave. */
+import type { Answer, CallLimits, Embedder, Entailment, Reranker } from "../port.ts";
+import type { Golden, GoldenPairs } from "./description.ts";
 
 /**
  * Below it something is wrong: the same files give 1.0000 on another machine and runtime, a wrong pooling 0.85, a lost prefix 0.97 or less.
@@ -22,4 +22,47 @@ export async function goldenCosine(embedder: Embedder, golden: Golden, signal: A
   }
   // Published vectors are rounded, so theirs is not exactly of unit length; ours is.
   return dot / Math.sqrt(norm);
+}
+
+/**
+ * Above it something is wrong. Scores and probabilities lie in 0–1: half precision and other kernels move them by 0.003 (`retrieval.md` §11), swapped
+ * labels, a lost segment or a wrong padding id by tenths.
+ */
+export const GOLDEN_MOST_DIFFERENCE = 0.02;
+
+/** The largest difference between golden values and those of now, one value a pair and label. */
+export function goldenDifference({ values }: GoldenPairs, now: readonly (readonly number[])[]): number {
+  const differences = values.flatMap((row, at) =>
+    row.map((value, label) => Math.abs(value - (now[at]?.[label] ?? Number.POSITIVE_INFINITY))),
+  );
+  return Math.max(...differences);
+}
+
+/** What a reranker gives for golden pairs now, in their form. Loads the model. */
+export async function scoredPairs(
+  reranker: Pick<Reranker, "score">,
+  { pairs }: Pick<GoldenPairs, "pairs">,
+  limits: CallLimits,
+): Promise<Answer<readonly number[]>> {
+  const values: (readonly number[])[] = [];
+  for (const [question, passage] of pairs) {
+    const answer = await reranker.score(question, [passage], limits);
+    if (answer.kind === "none") return answer;
+    values.push(answer.values);
+  }
+  return { kind: "answered", values };
+}
+
+/** What an entailment model gives for golden pairs now, in their form. Loads the model. */
+export async function entailedPairs(
+  entailment: Pick<Entailment, "entail">,
+  { pairs }: Pick<GoldenPairs, "pairs">,
+  limits: CallLimits,
+): Promise<Answer<readonly number[]>> {
+  const answer = await entailment.entail(
+    pairs.map(([premise, hypothesis]) => ({ premise, hypothesis })),
+    limits,
+  );
+  if (answer.kind === "none") return answer;
+  return { kind: "answered", values: answer.values.map((reading) => [reading.entailment, reading.neutral, reading.contradiction]) };
 }

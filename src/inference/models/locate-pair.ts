@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { MemoryError } from "../../kernel/errors.ts";
 import { catalogue } from "./catalogue.ts";
-import { DESCRIPTION_FILE, type ModelDescription, readDescription } from "./description.ts";
+import { DESCRIPTION_FILE, type GoldenPairs, type ModelDescription, readDescription } from "./description.ts";
 import { DISABLED_BY_PLAN, type ModelFiles, modelFiles } from "./locate.ts";
 
 export type PairSlot = "reranker" | "nli";
@@ -35,6 +35,8 @@ export interface PairModel {
   readonly fingerprint: string;
   /** Changes whenever a file of the model is replaced, good or bad. */
   readonly stamp: string;
+  /** Pairs whose values are known, for `doctor`; undefined where nobody has computed them. */
+  readonly golden: GoldenPairs | undefined;
   /** One sentence about what is wrong with using it all the same. */
   readonly remark: string | undefined;
 }
@@ -116,6 +118,7 @@ async function described(slot: PairSlot, standardName: string, files: ModelFiles
     labels,
     fingerprint: pinned?.sha256 ?? files.stamps[0] ?? "",
     stamp,
+    golden: description?.golden,
     remark:
       slot === "nli" && files.graphName === "model_quantized.onnx"
         ? "the entailment model is a quantised file: such files read 'disabled by default' as supporting 'enabled'; install the FP32 one with 'memory-industry models nli'"
