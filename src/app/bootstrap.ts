@@ -18,6 +18,7 @@ import { openPostgres } from "../store/postgres.ts";
 import { type Schema, startEmbedded, startServer } from "../store/start.ts";
 import { checkVectorWidth } from "../store/vectors.ts";
 import type { Assets } from "./assets.ts";
+import { cacheFolder } from "./cache-folder.ts";
 
 /** A database with the owner's way in, for migrations and their status. */
 export type OwnedDatabase = Database &
@@ -72,7 +73,7 @@ async function embedded(parts: BootstrapParts, schema: Schema): Promise<OwnedDat
   const { config, assets, nodeName, log } = parts;
   const { db, report, created } = await startEmbedded({
     directory: join(requirePath(config.paths, "dataDir"), "db"),
-    assets: await assets.engine(requirePath(config.paths, "cacheRoot")),
+    assets: await assets.engine(cacheFolder(config.paths)),
     template: assets.template,
     nodeName,
     schema,
@@ -145,7 +146,7 @@ export async function openForReading(parts: Omit<BootstrapParts, "modelWidth">):
     const directory = join(requirePath(config.paths, "dataDir"), "db");
     if (!holdsDatabase(directory))
       throw unavailable(`There is no database in ${directory} yet; the first client or 'serve' makes it.`, { reason: NO_DATABASE });
-    return await openEmbedded({ directory, assets: await assets.engine(requirePath(config.paths, "cacheRoot")), nodeName });
+    return await openEmbedded({ directory, assets: await assets.engine(cacheFolder(config.paths)), nodeName });
   }
   const common = { url: choice.url, nodeName, log };
   const asApp = openPostgres({ ...common, role: APP_ROLE });

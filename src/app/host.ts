@@ -53,6 +53,15 @@ function installation(config: Config): Installation {
 export function processHost(): CliHost {
   let known: ProcessFacts | undefined;
   const facts = () => (known ??= processFacts({ quiet: true }));
+  let told: ProcessFacts | undefined;
+  /** The facts for work on the memories, after what is wrong with a setting was said: a command must not look into another place than was meant without a word. */
+  const warned = (): ProcessFacts => {
+    if (told !== undefined) return told;
+    const { config, log, ...rest } = facts();
+    for (const { message } of config.warnings) log.warn(message);
+    told = { ...rest, log, config: { ...config, warnings: [] } };
+    return told;
+  };
   const signal = signalled();
   return {
     version: VERSION,
@@ -65,10 +74,10 @@ export function processHost(): CliHost {
     installation: () => installation(facts().config),
     program,
     typed: typedProgram(),
-    openGateway: async ({ project }) => (await import("./gateway.ts")).openGateway(facts(), project, signal),
+    openGateway: async ({ project }) => (await import("./gateway.ts")).openGateway(warned(), project, signal),
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
-    migrate: async (options) => (await import("./migrate.ts")).runMigrations(facts(), options, signal),
-    changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(facts(), options, signal),
+    migrate: async (options) => (await import("./migrate.ts")).runMigrations(warned(), options, signal),
+    changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(warned(), options, signal),
     chatState: () => chatState(facts().config),
     probeChat: () => probeChat(facts().config, signal),
     runningServer: () => {

@@ -15,6 +15,7 @@ import { deadlineIn } from "../kernel/deadline.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Judge } from "../services/judge/judge.ts";
 import type { Assets } from "./assets.ts";
+import { cacheFolderIfAny } from "./cache-folder.ts";
 import { judgeOf } from "./judge.ts";
 
 export interface ModelParts {
@@ -78,11 +79,14 @@ export const locatePair = ({ settings, paths }: Config, slot: PairSlot): Promise
     legacyCacheRoot: paths.legacyCacheRoot,
   });
 
-const runtimeOf = ({ config, assets }: ModelParts) => ({
-  runtimeDirectory: config.paths.cacheRoot === undefined ? undefined : assets.runtimeDirectory(config.paths.cacheRoot),
-  runtimeLibrary: config.settings.ORT_DYLIB_PATH.value,
-  derivedDirectory: config.paths.cacheRoot,
-});
+const runtimeOf = ({ config, assets }: ModelParts) => {
+  const cache = cacheFolderIfAny(config.paths);
+  return {
+    runtimeDirectory: cache === undefined ? undefined : assets.runtimeDirectory(cache),
+    runtimeLibrary: config.settings.ORT_DYLIB_PATH.value,
+    derivedDirectory: cache,
+  };
+};
 
 /** The models as this machine holds them. */
 export async function openModels(parts: ModelParts): Promise<Models> {
@@ -160,6 +164,7 @@ export function warmReranker({ config, reranker, rerank }: Models, log: Logger, 
 /** The memory plan of this machine, now. */
 async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
   const { settings, paths } = config;
+  const cache = cacheFolderIfAny(paths);
   const [embedder, reranker, nli] = await Promise.all([locateModel(config), locatePair(config, "reranker"), locatePair(config, "nli")]);
   const weightOf = (found: LocatedModel | LocatedPair) => (found.kind === "installed" ? modelWeightMb(found.directory) : undefined);
   const light = (leaf: string) => join(paths.cacheRoot ?? tmpdir(), leaf);
@@ -174,7 +179,7 @@ async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
       availableMb: availableMb(),
       cgroupLimitMb: cgroupLimitMb(),
       logicalCores: availableParallelism(),
-      ...readCard(paths.cacheRoot === undefined ? undefined : assets.runtimeDirectory(paths.cacheRoot)),
+      ...readCard(cache === undefined ? undefined : assets.runtimeDirectory(cache)),
       weights: {
         embedder: weightOf(embedder),
         reranker: weightOf(reranker),

@@ -13,6 +13,7 @@ import { startEmbedded } from "../store/start.ts";
 import { linkTo } from "../transports/daemon-link.ts";
 import { openAssets } from "./assets.ts";
 import { openForReading } from "./bootstrap.ts";
+import { cacheFolder } from "./cache-folder.ts";
 import { helloOf, type ProcessFacts } from "./process.ts";
 
 /** How long a running daemon may take for its welcome, milliseconds. */
@@ -69,7 +70,7 @@ async function onEmbedded<T>({ config, log, paths }: ProcessFacts, work: OwnerWo
     }
     const { db, report } = await startEmbedded({
       directory: join(requirePath(config.paths, "dataDir"), "db"),
-      assets: await assets.engine(requirePath(config.paths, "cacheRoot")),
+      assets: await assets.engine(cacheFolder(config.paths)),
       template: assets.template,
       nodeName: nodeName(config),
       schema: { migrations, grants },

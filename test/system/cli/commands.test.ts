@@ -42,6 +42,24 @@ const cli = (...words: string[]) => run([process.execPath, main, ...words]);
 
 describe("commands of a person", () => {
   test(
+    "a setting that cannot be used is said once, with its name, its value and what was wanted",
+    async () => {
+      for (const words of [
+        ["migrate", "--status"],
+        ["search", "nothing", "--json"],
+      ]) {
+        const { err } = await run([process.execPath, main, ...words], {
+          CUBA_MODE: "foo",
+          CUBA_DATA_DIR: join(base, "nowhere"),
+          CUBA_DB: "",
+        });
+        expect(err.split("CUBA_MODE=foo is not usable: wanted one of local, red, completo")).toHaveLength(2);
+      }
+    },
+    TEST_MS,
+  );
+
+  test(
     "a memory is saved, deleted with an undo file, and brought back, each by a process of its own",
     async () => {
       const saved = await cli("save", "网关 gateway", "escucha en 9090, 端口");

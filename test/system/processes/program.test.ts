@@ -106,6 +106,20 @@ describe("npm start", () => {
   });
 });
 
+test("with neither a home nor a data directory the handshake is answered, each call says why, and the end is 1", async () => {
+  const child = Bun.spawn([process.execPath, main], { cwd: base, env: { PATH: "/nonexistent" }, stdio: ["pipe", "pipe", "pipe"] });
+  children.push(child);
+  const client = createClient(child);
+  client.send(initialize);
+  expect((await client.answerTo("i")).result).toMatchObject({ serverInfo: { name: "MemoryIndustry" } });
+  const refused = await client.call(...list("Gateway"));
+  expect(refused.result?.isError).toBe(true);
+  expect(textOf(refused)).toStartWith("No home directory: HOME and USERPROFILE are both unset");
+  client.end();
+  expect(await client.exited).toBe(1);
+  expect(client.errors()).toStartWith("memory-industry: No home directory");
+});
+
 describe("one process a call", () => {
   test("stdout is one document, and the next process reads what the one before wrote", async () => {
     await oneShot(...add("Gateway", "The gateway listens on port 9090"));
