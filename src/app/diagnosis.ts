@@ -11,6 +11,7 @@ import type { GoldenPairs } from "../inference/models/description.ts";
 import { goldenCosine } from "../inference/models/golden.ts";
 import type { PairSlot } from "../inference/models/locate-pair.ts";
 import { VERSION } from "../kernel/version.ts";
+import { openFileLimit } from "../store/embedded/open-files.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import type { Linked } from "../transports/daemon-link.ts";
@@ -49,7 +50,12 @@ export async function ownerFacts(
     place: choice.kind === "postgres" ? withoutPassword(choice.url) : join(config.paths.dataDir ?? "", "db"),
     isEmbedded: choice.kind === "embedded",
     configurationWarnings: config.warnings.map(({ message }) => message),
-    machine: { totalMb: plan.readings.totalMb, availableMb: availableMb(), cores: plan.readings.logicalCores },
+    machine: {
+      totalMb: plan.readings.totalMb,
+      availableMb: availableMb(),
+      cores: plan.readings.logicalCores,
+      openFiles: openFileLimit(),
+    },
     plan,
     reranker: models.reranker,
     rerank: models.rerank,

@@ -68,7 +68,13 @@ export interface OwnerFacts {
   readonly isEmbedded: boolean;
   /** Names and texts of variables that could not be used as they are. */
   readonly configurationWarnings: readonly string[];
-  readonly machine: { readonly totalMb: number; readonly availableMb: number; readonly cores: number };
+  /** `openFiles`: how many this process may have; undefined where the system does not say. */
+  readonly machine: {
+    readonly totalMb: number;
+    readonly availableMb: number;
+    readonly cores: number;
+    readonly openFiles: number | undefined;
+  };
   /** The memory plan that this process started with. */
   readonly plan: PlanFacts;
   readonly reranker: Reranker;

@@ -30,6 +30,8 @@ export interface RelayOptions {
 export interface Relay {
   /** True once a valid request has come. */
   readonly greeted: boolean;
+  /** True while no daemon can be had. */
+  readonly isOffline: boolean;
   fromClient(line: Line): void;
   /** No more input: resolves when everything is answered, at most twice the handler timeout later. */
   finish(): Promise<void>;
@@ -262,6 +264,9 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     get greeted() {
       return greeted;
+    },
+    get isOffline() {
+      return link === undefined && failure !== undefined;
     },
     fromClient(line) {
       const incoming = readLine(line);

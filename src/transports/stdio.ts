@@ -35,7 +35,7 @@ export interface ClientOptions {
 
 /**
  * Serves until the input ends, then waits for the answers that are due, flushes and resolves. Never rejects for what a client sends.
- * @returns exit code: 0, or 1 where no valid request ever came
+ * @returns exit code: 0, or 1 where no valid request ever came, or no daemon could be had in the end
  */
 export async function serveClient(options: ClientOptions, finder: DaemonFinder): Promise<number> {
   const { input, output, handlerTimeoutMs, handshakeLimitMs, log } = options;
@@ -60,5 +60,5 @@ export async function serveClient(options: ClientOptions, finder: DaemonFinder):
   if (end === "no-handshake") return 1;
   await relay.finish();
   await writer.flush(LAST_FLUSH_STALL_MS);
-  return 0;
+  return relay.isOffline ? 1 : 0;
 }

@@ -54,7 +54,7 @@ const facts = (given: Partial<OwnerFacts> = {}): OwnerFacts => ({
   place: "embedded, /data/db",
   isEmbedded: true,
   configurationWarnings: [],
-  machine: { totalMb: 8_000, availableMb: 4_000, cores: 2 },
+  machine: { totalMb: 8_000, availableMb: 4_000, cores: 2, openFiles: 1_024 },
   plan,
   reranker: reranker({ state: "missing", reason: "No reranker is installed." }),
   rerank: { byDefault: false, depth: 20 },
@@ -120,6 +120,10 @@ describe("without a database", () => {
         "resource_plan",
       ].sort(),
     );
+  });
+  test("few open files are a warning that says how many to allow", async () => {
+    const found = named(await diagnoseOwner(facts({ machine: { ...facts().machine, openFiles: 200 } })), "machine");
+    expect(found).toMatchObject({ status: "warn", hint: expect.stringContaining("at least 256") });
   });
   test("on a new machine that there is no database yet is no failure", async () => {
     const findings = await diagnoseOwner(facts({ database: { db: undefined, reason: "There is no database yet.", isNew: true } }));

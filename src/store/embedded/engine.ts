@@ -8,13 +8,14 @@ import { type EngineAssets, extension, initdbOf } from "./assets.ts";
 import { type CrashingModule, throwAfterCrash } from "./crash.ts";
 import { syncTree, wasShutDown } from "./directory.ts";
 import { createWalSync, type HookedModule, type WalSync } from "./durability.ts";
+import { engineFiles, openFileLimit, requireOpenFiles } from "./open-files.ts";
 import { freeBytesOf, isFull, lacksRoom } from "./room.ts";
 
 /**
  * PGlite's defaults without `-F` (it would switch fsync off), plus ours. With `-F` and the default buffers a process is 118 MB larger.
  * `wal_sync_method=fsync`: the engine's `fdatasync` is an empty function, its `fsync` reaches our hook.
  */
-const startParams = [
+const startParams = (files: number) => [
   "--single",
   "-O",
   "-j",
@@ -31,6 +32,7 @@ const startParams = [
     "wal_sync_method=fsync",
     "timezone=UTC",
     "datestyle=ISO",
+    `max_files_per_process=${files}`,
     "jit=off", // there is no code generator in the build; the planner need not ask
   ].flatMap((setting) => ["-c", setting]),
 ];
@@ -75,6 +77,8 @@ export async function startEngine(directory: string, assets: EngineAssets, optio
       "The data directory holds no database. Nothing was written. Unpack the template or restore a backup, then start again.",
     );
   }
+  const limit = openFileLimit();
+  requireOpenFiles(limit);
   const sync = createWalSync(path.resolve(directory));
   if (holdsDatabase(directory) && !(await wasShutDown(directory))) {
     await syncTree(directory);
@@ -89,7 +93,7 @@ export async function startEngine(directory: string, assets: EngineAssets, optio
       vector: extension("vector", assets.extensions.vector),
       pg_trgm: extension("pg_trgm", assets.extensions.pg_trgm),
     },
-    startParams,
+    startParams: startParams(engineFiles(limit)),
     initDbStartParams: initdbParams,
   });
   try {

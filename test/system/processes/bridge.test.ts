@@ -239,7 +239,7 @@ describe("a daemon that cannot start", () => {
       expect(call.result?.isError).toBe(true);
       expect(textOf(call)).toBe("brain_observations.embedding is vector(1024), the model makes vector(384)");
       client.end();
-      expect(await client.exited).toBe(0);
+      expect(await client.exited).toBe(1);
       expect(house.daemons()).toEqual([]);
       expect(house.log()).toContain("]: brain_observations.embedding is vector(1024)");
     },
@@ -255,7 +255,7 @@ describe("a daemon that cannot start", () => {
       expect(call.result?.isError).toBe(true);
       expect(textOf(call)).toContain("CUBA_DATA_DIR");
       client.end();
-      expect(await client.exited).toBe(0);
+      expect(await client.exited).toBe(1);
     },
     LIMIT_MS,
   );

@@ -120,6 +120,35 @@ test("with neither a home nor a data directory the handshake is answered, each c
   expect(client.errors()).toStartWith("memory-industry: No home directory");
 });
 
+test.skipIf(process.platform === "win32")(
+  "with too few open files every call says how many are needed; with few a handful of clients is served",
+  async () => {
+    const limited = (files: number) => {
+      const child = Bun.spawn(["/bin/sh", "-c", `ulimit -n ${files}; exec "$0" "$@"`, process.execPath, main], {
+        cwd: base,
+        env: { HOME: join(base, "home"), CUBA_DATA_DIR: data, PATH: "/nonexistent", LANG: "C" },
+        stdio: ["pipe", "pipe", "pipe"],
+      });
+      children.push(child);
+      return createClient(child);
+    };
+    for (const files of [20, 64, 127]) {
+      const client = limited(files);
+      client.send(initialize);
+      expect((await client.answerTo("i")).result).toMatchObject({ serverInfo: { name: "MemoryIndustry" } });
+      const refused = await client.call(...add("Gateway", "never"));
+      expect(textOf(refused)).toStartWith(
+        `This process may open only ${files} files, and the embedded database needs 128. Nothing was written.`,
+      );
+      client.end();
+      expect(await client.exited).toBe(1);
+    }
+    const few = Array.from({ length: 8 }, () => limited(128));
+    const answers = await Promise.all(few.map((client, at) => client.call(...add("Gateway", `kept ${at} of few`))));
+    expect(answers.map(({ result }) => result?.isError)).toEqual(few.map(() => undefined));
+  },
+);
+
 describe("one process a call", () => {
   test("stdout is one document, and the next process reads what the one before wrote", async () => {
     await oneShot(...add("Gateway", "The gateway listens on port 9090"));
