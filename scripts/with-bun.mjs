@@ -17,6 +17,8 @@ const SMALLEST_BUN_BYTES = 1_000_000;
 /** Installing takes seconds, on a slow line minutes; a lock older than this belongs to nobody. */
 const LOCK_PATIENCE_MS = 15 * 60_000;
 const LOCK_POLL_MS = 200;
+/** How long a command may outlive the npm that was told to stop. */
+const PARENT_POLL_MS = 250;
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -148,11 +150,29 @@ function prepare() {
   // Without the summary: its last line, about a script that Bun does not run, reads like a fault and is none.
   const run = spawnSync(bun, ["install", "--frozen-lockfile", "--no-summary"], { cwd: root, stdio: ["ignore", 2, 2] });
   if (run.status !== 0) fail("bun install failed: see the lines above. Once the npm registry can be reached, run the same command again");
+  // A part of the installation, so that the first start is as quick as the next one. Whoever starts without it makes it then.
+  const made = spawnSync(bun, [join(root, "scripts", "template.ts"), "--prepare"], { cwd: root, stdio: ["ignore", 2, 2] });
+  if (made.status !== 0) say("the empty database could not be made: see the lines above. The first start tries again");
   writeFileSync(stampFile, wantedStamp());
   const installed = findBun(modules);
   if (installed === undefined) return bun;
   rmSync(privateHome, { recursive: true, force: true });
   return installed;
+}
+
+/**
+ * A signal to npm ends the shell that npm runs us in, and that shell tells nobody: the command would go on without anybody who could stop it.
+ * Only under npm, because a command that a person left in the background outlives its shell on purpose.
+ */
+function whenNpmEnds(work) {
+  if (!process.env.npm_lifecycle_event || process.platform === "win32") return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    work();
+  }, PARENT_POLL_MS);
+  timer.unref();
 }
 
 function run(bun, args) {
@@ -163,6 +183,7 @@ function run(bun, args) {
     process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
   }
   const child = spawn(bun, args, { stdio: "inherit" });
+  whenNpmEnds(() => child.kill("SIGTERM"));
   child.on("error", (error) => fail(`could not start ${bun}: ${error.message}`));
   child.on("exit", (code, signal) => {
     for (const name of signals) process.removeAllListeners(name);

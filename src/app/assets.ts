@@ -2,7 +2,6 @@
  * The files that the program carries, handed out in one place: from `node_modules` when it runs from source, from inside itself when it is compiled
  * (`scripts/build.ts` lays them out as {@link LAYOUT} says). The layers below receive them as values and never ask where they come from.
  */
-import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
 import { embeddedFolder, writeOnce } from "../kernel/embedded.ts";
@@ -32,22 +31,28 @@ export interface Assets {
 
 const read = async (file: string) => new Uint8Array(await Bun.file(file).arrayBuffer());
 
-/** The archive of this checkout's schema, kept in `.cache`; made by the script when the schema is new. */
-async function templateFromSource(): Promise<Uint8Array> {
-  const root = join(import.meta.dir, "..", "..");
+const ROOT = join(import.meta.dir, "..", "..");
+
+/** Where the archive of this checkout's schema is kept. The name follows the schema, so another one never passes for it. */
+export function sourceTemplate(): string {
   const digest = new Bun.CryptoHasher("sha256").update([...migrations.map(digestOf), grants, ENGINE_VERSION].join("\n")).digest("hex");
-  const file = join(root, ".cache", `pgdata-${digest.slice(0, 16)}.tar.zst`);
+  return join(ROOT, ".cache", `pgdata-${digest.slice(0, 16)}.tar.zst`);
+}
+
+/** The archive of this checkout: made while it was installed, or now, where the schema has changed since; the script says so on standard error. */
+async function templateFromSource(): Promise<Uint8Array> {
+  const file = sourceTemplate();
   if (!(await Bun.file(file).exists())) {
-    const making = `${file}.${process.pid}.part`;
     const script = Bun.spawn({
-      cmd: [process.execPath, join(root, "scripts", "template.ts"), making],
+      cmd: [process.execPath, join(ROOT, "scripts", "template.ts"), "--prepare"],
       stdin: "ignore",
       stdout: "ignore",
       stderr: "inherit",
     });
     if ((await script.exited) !== 0)
-      throw unavailable("The template of the embedded database could not be made; scripts/template.ts says why.");
-    await rename(making, file);
+      throw unavailable(
+        "The template of the embedded database could not be made, so there is no database yet. Nothing was written. 'bun scripts/template.ts --prepare' says why.",
+      );
   }
   return await read(file);
 }

@@ -40,7 +40,7 @@ export async function runAutoDaemon(): Promise<number> {
  */
 export async function runServe({ config, log, paths }: ProcessFacts, options: ServeOptions, stop: AbortSignal): Promise<void> {
   const { settings } = config;
-  const { address, onListening } = options;
+  const { address, onReady } = options;
   const idleSecs = settings.IDLE_SHUTDOWN_SECS.value ?? 0;
   const events = createEventBus();
   let reason = "the daemon could not start; its log on standard error says why.";
@@ -69,7 +69,7 @@ export async function runServe({ config, log, paths }: ProcessFacts, options: Se
       events,
       log,
     },
-    ...(onListening === undefined ? {} : { onListening }),
+    ...(onReady === undefined ? {} : { onReady }),
   });
   if (code !== 0) throw unavailable(reason);
 }

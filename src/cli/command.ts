@@ -102,8 +102,8 @@ export interface ServeOptions {
   readonly address: SocketAddress;
   /** Started by a bridge: socket only, no port, ends when idle. */
   readonly autoStarted: boolean;
-  /** Fires once the port answers and the data directory is this process's; never where it could not start. */
-  readonly onListening?: (url: string) => void;
+  /** Fires once the port answers and the database is open (`unreachable`: its server is away); never where it could not start. */
+  readonly onReady?: (url: string, database: "up" | "unreachable") => void;
 }
 
 /** What `run` works with besides its arguments. */

@@ -1,13 +1,14 @@
 /** `serve` by a person or a service unit: refusals, then the port, then the daemon behind it (`cli-daemon.md` §4.1). */
-import { MemoryError, present } from "../kernel/errors.ts";
+import { causeChain, MemoryError, present } from "../kernel/errors.ts";
 import { isLoopback, refuseExposure } from "./exposure.ts";
 import { type HttpDoor, type HttpDoorOptions, openHttpDoor } from "./http-server.ts";
 import { type DaemonOptions, runDaemon } from "./run.ts";
+import type { HealthFacts } from "./served-app.ts";
 
 export interface ServeOptions extends Omit<DaemonOptions, "door"> {
   readonly http: HttpDoorOptions;
-  /** The port answers and the data directory is ours; the database may still be opening. */
-  readonly onListening?: ((url: string, port: number) => void) | undefined;
+  /** The port answers, the data directory is ours and the database is open; `unreachable`: a server that is away, each call tries it again. */
+  readonly onReady?: ((url: string, database: HealthFacts["database"]) => void) | undefined;
 }
 
 /** Runs `serve` until it is told to stop. @returns exit code 0, or 1 where it could not start; the reason went to `stderr` */
@@ -29,7 +30,14 @@ export async function serve(options: ServeOptions): Promise<number> {
   }
   const open: HttpDoor["open"] = (house) => {
     door.open(house);
-    options.onListening?.(door.url, door.port);
+    const { onReady, stop } = options;
+    if (onReady === undefined) return;
+    const tell = async () => {
+      const { database } = await (await house.app).health();
+      if (!stop.aborted) onReady(door.url, database);
+    };
+    // Why it could not be composed is said by the daemon, once.
+    tell().catch((error: unknown) => log.debug("not ready", { cause: causeChain(error) }));
   };
   return await runDaemon({ ...options, door: { ...door, open } });
 }

@@ -128,9 +128,9 @@ export function fakeHost(script: Script = {}): FakeHost {
       return { reached: true, detail: "200" };
     },
     runningServer: () => script.runningServer,
-    serve: async ({ address, onListening }) => {
+    serve: async ({ address, onReady }) => {
       life.push(`serve ${address.host}:${address.port}`);
-      onListening?.(`http://${address.host}:${address.port}`);
+      onReady?.(`http://${address.host}:${address.port}`, "up");
     },
     out: () => out,
     err: () => err,

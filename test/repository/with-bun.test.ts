@@ -31,3 +31,19 @@ test.skipIf(node === null || process.platform === "win32")("hands a signal on, a
   await killed.exited;
   expect(killed.signalCode).toBe("SIGKILL");
 });
+
+test.skipIf(node === null || process.platform === "win32")("ends the command when npm's shell was ended", async () => {
+  const command =
+    "process.on('SIGTERM', () => { console.log('told to stop'); process.exit(); }); console.log('up'); setInterval(() => {}, 1000)";
+  // What npm does: a shell that waits for the command, and gets the signal alone.
+  const shell = Bun.spawn(["sh", "-c", '"$0" "$@"; exit', node ?? "node", join(root, "scripts/with-bun.mjs"), "-e", command], {
+    env: { ...process.env, npm_lifecycle_event: "start" },
+    stdout: "pipe",
+  });
+  let said = "";
+  for await (const chunk of shell.stdout) {
+    said += Buffer.from(chunk).toString();
+    if (said === "up\n") shell.kill("SIGTERM");
+  }
+  expect(said).toBe("up\ntold to stop\n");
+});

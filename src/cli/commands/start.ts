@@ -23,8 +23,13 @@ export default command({
     await host.serve({
       address,
       autoStarted: false,
-      onListening: (url) =>
-        out.line(welcome(`MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.${remark}`, host.typed)),
+      onReady: (url, database) => {
+        const away =
+          database === "up"
+            ? ""
+            : "\nIts database cannot be reached at the moment: nothing is stored until it can, and each call tries again.";
+        out.line(welcome(`MemoryIndustry is running at ${url}/mcp. Ctrl-C stops it; the memories stay.${remark}${away}`, host.typed));
+      },
     });
     return 0;
   },

@@ -72,7 +72,7 @@ process.exitCode =
     ? await runDaemon({ ...options, door: "auto" })
     : await serve({
         ...options,
-        onListening: (url) => void process.stdout.write(`${url}\n`),
+        onReady: (url) => void process.stdout.write(`${url}\n`),
         http: {
           address,
           version: options.version,

@@ -82,6 +82,7 @@ describe("npm start", () => {
     children.push(child);
     return child;
   };
+  const npm = Bun.which("npm");
   const readUntil = async (stream: ReadableStream<Uint8Array>, word: string) => {
     const decoder = new TextDecoder();
     let text = "";
@@ -103,6 +104,27 @@ describe("npm start", () => {
     const said = await new Response(third.stderr).text();
     expect(await third.exited).toBe(1);
     expect(said).toContain(`listening on ${url.slice("http://".length)}`);
+  });
+
+  test.skipIf(npm === null)("says that it runs when a call is answered, and stops when npm is told to stop", async () => {
+    const child = Bun.spawn([npm ?? "npm", "start"], {
+      cwd: resolve(import.meta.dir, "../../.."),
+      env: { ...process.env, HOME: join(base, "home"), CUBA_DATA_DIR: data, CUBA_HTTP_ADDR: "127.0.0.1:0" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    children.push(child);
+    const [, url = "none"] = /is running at (http:\S+)\/mcp/.exec(await readUntil(child.stdout, "Try it")) ?? [];
+    const health = await fetch(`${url}/health`);
+    expect(await health.json()).toMatchObject({ database: "up" });
+    const owner = readOwner(join(data, "daemon.lock"))?.pid ?? 0;
+    expect(existsSync(`/proc/${owner}`)).toBe(true);
+    try {
+      child.kill("SIGTERM");
+      await until("the server to end", () => !existsSync(`/proc/${owner}`));
+    } finally {
+      // Not a child of this test: npm's shell is.
+      if (existsSync(`/proc/${owner}`)) process.kill(owner, "SIGKILL");
+    }
   });
 });
 
