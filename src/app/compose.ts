@@ -22,7 +22,6 @@ import { createRecall } from "../services/recall.ts";
 import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
 import { createResources } from "../services/resources.ts";
-import { createSearch } from "../services/search/search.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
@@ -32,6 +31,7 @@ import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
+import { calibrationMethods } from "./calibration-methods.ts";
 import { composeCognition } from "./cognition.ts";
 import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
 import { composeGraph } from "./graph.ts";
@@ -40,6 +40,7 @@ import { chatFacts, ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
 import { recallMethod } from "./recall-method.ts";
+import { composeSearch } from "./search.ts";
 import { composeRecords } from "./records.ts";
 import { composeUpkeep, undoFiles } from "./upkeep.ts";
 
@@ -119,14 +120,7 @@ function assemble(
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
-  const search = createSearch({
-    db,
-    embedder,
-    fusion: settings.FUSION.value,
-    entityLeg: settings.ENTITY_FACTOID.value,
-    rerank: { ...models.rerank, reranker: models.reranker },
-    judge: models.judge,
-  });
+  const { search, calibration } = composeSearch(db, models);
   const records = composeRecords({
     db,
     embedder,
@@ -189,7 +183,7 @@ function assemble(
       database: { db },
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
-      further: [...consolidationMethods({ db, rem, stopped: stopped.signal }), recallMethod(createRecall({ db }))],
+      further: [...consolidationMethods({ db, rem, stopped: stopped.signal }), recallMethod(createRecall({ db })), ...calibrationMethods({ db, calibration })],
       evaluation: {
         db,
         services,

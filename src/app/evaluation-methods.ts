@@ -67,7 +67,7 @@ type Call = Parameters<OwnerMethod>[1];
 const everywhere = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
 
 /** Whoever measures sees the rows of the project that was named; without a name every row, as a client without a project does. */
-async function scopeOf(db: Database, project: unknown, signal: AbortSignal, missing: "make" | "refuse"): Promise<Scope> {
+export async function scopeOf(db: Database, project: unknown, signal: AbortSignal, missing: "make" | "refuse"): Promise<Scope> {
   if (typeof project !== "string") return { kind: "none" };
   const found =
     missing === "make"
@@ -77,7 +77,7 @@ async function scopeOf(db: Database, project: unknown, signal: AbortSignal, miss
   return { kind: "project", id: found.id };
 }
 
-const contextOf = ({ signal, progress, log }: Call, scope: Scope): CallContext => ({
+export const contextOf = ({ signal, progress, log }: Call, scope: Scope): CallContext => ({
   id: newId().slice(0, 8),
   client: "eval",
   bound: false,
@@ -91,7 +91,7 @@ const contextOf = ({ signal, progress, log }: Call, scope: Scope): CallContext =
   log,
 });
 
-async function textOf(file: unknown): Promise<string> {
+export async function textOf(file: unknown): Promise<string> {
   if (typeof file !== "string") throw invalid("The name of a file is missing. Nothing was read.");
   try {
     return await readFile(file, "utf8");

@@ -335,6 +335,13 @@ export const variables = {
     default: "off",
     doc: "offer cuba_docs, which fetches the documentation of a library from its site; on in mode completo",
   },
+  OOD_THRESHOLD: {
+    is: decimal(Number.MIN_VALUE, Number.MAX_VALUE),
+    group: "tools",
+    unset: "what calibrate measured",
+    doc: "distance from which abstain_ood refuses a question",
+  },
+  OOD_FIT_LIMIT: { is: integer(1), group: "tools", default: 5_000, doc: "vectors that the distribution behind that distance is fitted on" },
   FUSION: { is: oneOf(["scores", "rrf"]), group: "tools", default: "scores", doc: "how the arms of a search are fused" },
   ENTITY_FACTOID: {
     is: onOff,

@@ -2,6 +2,7 @@
 import { fitToBudget } from "../domain/retrieval/budget.ts";
 import { firstChars } from "../kernel/text.ts";
 import { mostTokens, tokenCounter } from "../kernel/tokens.ts";
+import type { GateMeasures, GateOutcome } from "../services/search/gate/gate.ts";
 import type { Connections, Degradation, Found, HybridAnswer } from "../services/search/request.ts";
 import type { Verification } from "../services/search/verify.ts";
 import type { Answer } from "./define.ts";
@@ -120,6 +121,50 @@ const degradedKeys = ({ search, bm25, reranker }: Degradation): Row => ({
     : { reranker_degraded: true, reranker_degraded_reason: reranker.reason, reranker_degraded_code: reranker.code }),
 });
 
+const orNull = (value: number | undefined) => (value === undefined ? null : rounded(value, LONG_DIGITS));
+
+/** What the gate compared, for people and measurements. */
+const gateNumbers = (measures: GateMeasures): Row => {
+  const { statistics, decidedBy, score, scoreThreshold } = measures;
+  return {
+    decided_by: decidedBy,
+    score: orNull(score),
+    score_threshold: orNull(scoreThreshold),
+    mahalanobis_distance: orNull(measures.distance),
+    ood_threshold: orNull(measures.distanceThreshold),
+    ...(statistics === undefined
+      ? {}
+      : { word_coverage: orNull(statistics.words.coverage), words_known: orNull(statistics.words.known) }),
+    ...(statistics?.meaning === undefined
+      ? {}
+      : {
+          best_cosine: orNull(statistics.meaning.bestCosine),
+          lead: orNull(statistics.meaning.lead),
+          nearest_word_coverage: orNull(statistics.meaning.nearestCoverage),
+        }),
+  };
+};
+
+/** `ood` is true where the gate refused; the long form has the numbers in its place. */
+function gateKeys(gate: GateOutcome | undefined, format: ResultFormat): Row {
+  switch (gate?.kind) {
+    case undefined:
+      return {};
+    case "uncalibrated":
+    case "unavailable":
+      return { ood_gate: gate.kind, ood_gate_reason: gate.reason };
+    case "answered":
+      return format === "verbose" ? { ood: { abstained: false, ...gateNumbers(gate) } } : {};
+    case "abstained":
+      return {
+        ood: format === "verbose" ? { abstained: true, ...gateNumbers(gate) } : true,
+        mahalanobis_distance: gate.distance === undefined ? null : rounded(gate.distance, SHORT_DIGITS),
+        ood_threshold: gate.distanceThreshold === undefined ? null : rounded(gate.distanceThreshold, SHORT_DIGITS),
+        abstain_reason: gate.reason,
+      };
+  }
+}
+
 async function connectionKeys(connections: Connections | undefined): Promise<Row> {
   if (connections === undefined) return {};
   const paths = connections.paths.map(({ names, relations, score }) => ({ n: names, r: relations, s: rounded(score, 3) }));
@@ -162,7 +207,7 @@ export async function shapeHybrid(
       : { truncated: true, total: shaped.length, next: "ask with a larger max_tokens, a smaller limit or a narrower question" }),
     ...(await connectionKeys(answer.connections)),
     ...(fresh.length === 0 ? {} : { new_since_you_started: fresh, new_since_you_started_note: NEW_SINCE_NOTE }),
-    ...(answer.gate === undefined ? {} : { ood_gate: answer.gate.state, ood_gate_reason: answer.gate.reason }),
+    ...gateKeys(answer.gate, format),
     ...degradedKeys(answer.degraded),
     ...(answer.peers.length === 0
       ? {}

@@ -78,6 +78,7 @@ export async function answerHybrid(
       diversify: a.diversify,
       mmrLambda: a.mmr_lambda,
       abstainOod: a.abstain_ood,
+      oodThreshold: a.ood_threshold,
       enableBm25: a.enable_bm25,
       rerank: a.rerank,
       associative: a.associative,

@@ -37,8 +37,11 @@ export interface Dataset {
 
 const NO_GROUP = "other";
 
-/** Reads a dataset. Blank lines do not count, a byte-order mark neither. @throws MemoryError `invalid` naming the line. */
-export function readDataset(text: string): Dataset {
+/**
+ * Reads a dataset. Blank lines do not count, a byte-order mark neither. @throws MemoryError `invalid` naming the line.
+ * @param unscored `keep`: a question without known answers stays, for measurements that need none.
+ */
+export function readDataset(text: string, unscored: "drop" | "keep" = "drop"): Dataset {
   const questions: Question[] = [];
   let dropped = 0;
   for (const [at, raw] of text
@@ -57,9 +60,9 @@ export function readDataset(text: string): Dataset {
       goldEntities: row.gold_entities,
       abstain: row.abstain,
     };
-    if (question.relevantIds.length === 0 && question.markers.length === 0 && !question.abstain && question.goldEntities.length === 0)
-      dropped++;
-    else questions.push(question);
+    const isScored = question.relevantIds.length + question.markers.length + question.goldEntities.length > 0 || question.abstain;
+    if (isScored || unscored === "keep") questions.push(question);
+    else dropped++;
   }
   return { questions, dropped };
 }

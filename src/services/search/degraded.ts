@@ -3,7 +3,7 @@ import { present } from "../../kernel/errors.ts";
 import { MOST_WORDS } from "./arms/long-questions.ts";
 import { CHECK, type QuestionVector } from "./arms/vector.ts";
 import type { FailedLeg } from "./legs.ts";
-import type { Degradation, HybridAnswer } from "./request.ts";
+import type { Degradation } from "./request.ts";
 import type { Unranked } from "./rerank.ts";
 
 /** What is lost with a leg; legs that are not named here are annotations and never degrade an answer. */
@@ -42,17 +42,3 @@ export function degradationOf(
     reranker: unranked,
   };
 }
-
-/** Why the abstention gate let a question pass that it was asked about. */
-export const gateState = (question: QuestionVector | undefined): HybridAnswer["gate"] =>
-  question !== undefined && "vector" in question
-    ? {
-        state: "uncalibrated",
-        reason:
-          "No threshold was measured on this memory, so nothing was refused. 'memory-industry calibrate --dataset FILE --apply' measures one.",
-      }
-    : {
-        state: "unavailable",
-        reason:
-          "The gate needs the question's vector, which is missing, so nothing was refused. 'memory-industry models embed' installs a model.",
-      };

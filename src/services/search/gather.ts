@@ -30,6 +30,9 @@ export interface Gathering {
 }
 
 export interface Gathered {
+  /** What the two main arms found; undefined where one failed or was not asked. */
+  readonly words: WordHits | undefined;
+  readonly near: VectorHits | undefined;
   readonly arms: readonly Arm[];
   readonly kinds: ReadonlyMap<string, RowKind>;
   /** Pieces of long observations that were found. */
@@ -116,6 +119,8 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
 
   const ofGraph = [...(mentioned ?? []), ...associated].map(({ id }): [string, RowKind] => [id, "observation"]);
   return {
+    words,
+    near,
     arms,
     kinds: new Map([...ofGraph, ...(near?.kinds ?? []), ...(texts?.kinds ?? []), ...(words?.kinds ?? [])]),
     chunks: near?.chunks ?? new Map(),

@@ -3,6 +3,7 @@ import type { ArmName, FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { QueryClass } from "../../domain/retrieval/query-analysis.ts";
 import type { RowKind } from "../../store/queries/search-filters.ts";
 import type { FoundRow } from "../../store/queries/search-rows.ts";
+import type { GateOutcome } from "./gate/gate.ts";
 import type { Unranked } from "./rerank.ts";
 
 export const searchScopes = ["all", "entities", "observations", "errors"] as const;
@@ -20,6 +21,8 @@ export interface HybridRequest {
   readonly diversify: boolean;
   readonly mmrLambda: number;
   readonly abstainOod: boolean;
+  /** Distance from which the gate refuses, instead of what was measured. */
+  readonly oodThreshold: number | undefined;
   readonly enableBm25: boolean;
   /** undefined = on where it pays (`retrieval.md` §4.1). */
   readonly rerank: boolean | undefined;
@@ -94,7 +97,7 @@ export interface HybridAnswer {
   /** Indices of rows that were written after the caller's session began; undefined without a session. */
   readonly newSinceStart: readonly number[] | undefined;
   readonly degraded: Degradation;
-  /** State of the abstention gate where it was asked for and could not decide. */
-  readonly gate: { readonly state: "uncalibrated" | "unavailable"; readonly reason: string } | undefined;
+  /** What the abstention gate said; undefined where it was not asked for. */
+  readonly gate: GateOutcome | undefined;
   readonly peers: readonly PeerNotice[];
 }

@@ -17,8 +17,9 @@ import { connectionsOf, MOST_EXTRAS } from "./arms/graph.ts";
 import { createMentionCache } from "./arms/mentions.ts";
 import { embedQuestion, type QuestionVector } from "./arms/vector.ts";
 import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
-import { degradationOf, gateState } from "./degraded.ts";
+import { degradationOf } from "./degraded.ts";
 import { type Gathered, gather, holdsObservations } from "./gather.ts";
+import { type Gate, type GateOutcome, type OpenGate, UNDECIDED } from "./gate/gate.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
 import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
 import type { Ablation, Connections, Found, HybridAnswer, HybridRequest } from "./request.ts";
@@ -42,12 +43,14 @@ export interface SearchParts {
   readonly rerank?: RerankStage | undefined;
   /** Undefined where nobody judges claims. */
   readonly judge?: Judge | undefined;
+  /** Undefined where no question is ever refused. */
+  readonly gate?: Gate | undefined;
 }
 
 /** Notes of a session that say what it is about. */
 const SESSION_NOTES = 20;
 
-export function createSearch({ db, embedder, fusion: configured, entityLeg, rerank, judge }: SearchParts): Search {
+export function createSearch({ db, embedder, fusion: configured, entityLeg, rerank, judge, gate }: SearchParts): Search {
   const mentionCache = createMentionCache();
   const writing = new Set<Promise<void>>();
 
@@ -86,6 +89,9 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
         before: request.before,
         tag: request.tag,
       };
+      const opened = request.abstainOod ? await openGate(gate, ctx, request, question, embedder.label) : undefined;
+      const refused = opened?.kind === "decided" ? opened.outcome : undefined;
+      if (refused?.kind === "abstained") return abstained(analysis.class, refused, degradationOf([], question, NO_RANKING));
       const reads = wantsRerank(rerank, request);
       const depth = reads ? (rerank?.depth ?? 0) : 0;
       const finish = async (run: RunLeg, rows: readonly Found[], texts: readonly string[]) => {
@@ -108,6 +114,8 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
           fusion,
           ages,
         });
+        const outcome = opened?.kind === "open" ? await decided(run, opened, gathered) : refused;
+        if (outcome?.kind === "abstained") return { kind: "refused", outcome } as const;
         const fused = await newestFirst(tx, withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered), gathered, ages);
         const texts = [...(await textsOfSession(run, ctx)), ...(ablation.goals ?? [])];
         const pool = await readPool(tx, fused, gathered, filters, Math.max(poolSize(request, texts.length > 0), depth));
@@ -116,14 +124,18 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
             ? await connect(run, tx, gathered, pool, filters)
             : { rows: pool, connections: undefined };
         return {
+          kind: "found",
+          outcome,
           rows,
           connections,
           texts,
           wordsLeftOut: gathered.wordsLeftOut,
           finished: reads ? undefined : await finish(run, rows, texts),
-        };
+        } as const;
       });
-      const { rows, connections, texts, wordsLeftOut, finished } = first.value;
+      if (first.value.kind === "refused")
+        return abstained(analysis.class, first.value.outcome, degradationOf(first.failed, question, NO_RANKING));
+      const { outcome, rows, connections, texts, wordsLeftOut, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
@@ -137,7 +149,7 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
         ...value,
         newSinceStart: ctx.session === undefined ? undefined : writtenAfter(value.found, ctx.session.startedAt),
         degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked, wordsLeftOut }),
-        gate: request.abstainOod ? gateState(question) : undefined,
+        gate: outcome,
       };
     },
     settled: async () => {
@@ -145,6 +157,35 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
     },
   };
 }
+
+const NO_RANKING = { enableBm25: false, unranked: undefined, wordsLeftOut: 0 };
+
+/** The gate's decision on what the arms brought; one that could not be made lets the question pass. */
+const decided = async (run: RunLeg, gate: Extract<OpenGate, { kind: "open" }>, { words, near }: Gathered): Promise<GateOutcome> =>
+  (await run("gate", (tx) => gate.decide(tx, words, near))) ?? UNDECIDED;
+
+/** The whole answer where the gate refused; no row, and what could not be searched is still said. */
+const abstained = (queryClass: HybridAnswer["queryClass"], gate: GateOutcome, degraded: HybridAnswer["degraded"]): HybridAnswer => ({
+  queryClass,
+  found: [],
+  neighbours: [],
+  connections: undefined,
+  newSinceStart: undefined,
+  degraded,
+  gate,
+  peers: [],
+});
+
+const openGate = async (
+  gate: Gate | undefined,
+  ctx: CallContext,
+  request: HybridRequest,
+  vector: QuestionVector | undefined,
+  label: string,
+): Promise<OpenGate> =>
+  gate === undefined
+    ? { kind: "decided", outcome: { kind: "unavailable", reason: "This memory has no abstention gate, so nothing was refused." } }
+    : await gate.open(ctx, { threshold: request.oodThreshold, vector, label });
 
 /** A question about connections: paths between what it names and what was found, and rows that stand on them. */
 async function connect(

@@ -51,7 +51,7 @@ export function isVisible(kind: RowKind, alias: string, filters: Filters): SQL {
 }
 
 /** Rows of no project stand under the zero uuid in `brain_postings`. */
-const UNSCOPED_KEY = "00000000-0000-0000-0000-000000000000";
+export const UNSCOPED_KEY = "00000000-0000-0000-0000-000000000000";
 
 /** The scope on `brain_postings` and its totals: an index range for each project asked for. */
 export function inProjectKeys(alias: string, { scope, includeUnscoped }: Filters): SQL {

@@ -40,6 +40,8 @@ export interface WordHits {
   readonly namesVersion: number;
   /** Words of the question that no row has in any form, as written. */
   readonly unknown: readonly string[];
+  /** How frequent the words are, for each kind that has rows in scope. */
+  readonly statistics: readonly KindStatistics[];
 }
 
 /** Statistics of each kind that has rows in scope, and the version of the entities' names. */
@@ -97,5 +99,5 @@ export async function searchWords(tx: Tx, search: WordSearch): Promise<WordHits>
   const unknown = analysis.words.flatMap(([written = ""], at) =>
     rankings.some(({ idfs }) => (idfs[at] ?? []).length > 0) ? [] : [written],
   );
-  return { analysis, kinds, bm25, found, covers, coverage: Math.max(0, ...covers.values()), namesVersion, unknown };
+  return { analysis, kinds, bm25, found, covers, coverage: Math.max(0, ...covers.values()), namesVersion, unknown, statistics };
 }

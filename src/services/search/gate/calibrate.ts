@@ -1,0 +1,251 @@
+/**
+ * Measures on questions that this memory answers from where on it should refuse (`retrieval.md` §7). Each question is asked twice, as the memory stands
+ * and with the rows that answer it left out; what tells the two apart becomes the rule, and the threshold leaves `alpha` of the first unanswered.
+ */
+import {
+  conformalQuantile,
+  isGuaranteed,
+  type Spread,
+  spreadOf,
+  theoreticalThreshold,
+} from "../../../domain/retrieval/abstention/conformal.ts";
+import {
+  type CalibrationPair,
+  type FittedRule,
+  fitRule,
+  isAnswered,
+  meaningStatisticNames,
+  type StatisticName,
+  wordStatisticNames,
+} from "../../../domain/retrieval/abstention/rule.ts";
+import { type Distribution, distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
+import { FUSION_DEPTH } from "../../../domain/retrieval/fusion.ts";
+import type { Embedder } from "../../../inference/port.ts";
+import { type CallContext, projectOf } from "../../../kernel/context.ts";
+import type { Clock } from "../../../kernel/deadline.ts";
+import { invalid, unavailable } from "../../../kernel/errors.ts";
+import { isUuid } from "../../../kernel/ids.ts";
+import type { Database } from "../../../store/port.ts";
+import { putCalibrations, servedObservations } from "../../../store/queries/abstention.ts";
+import { existingIds } from "../../../store/queries/evaluation.ts";
+import { rowKinds } from "../../../store/queries/search-filters.ts";
+import type { Question } from "../../evaluation/dataset.ts";
+import { analyse } from "../analyse.ts";
+import { searchVectors } from "../arms/vector.ts";
+import { searchWords } from "../arms/words.ts";
+import { type CalibrationMetadata, meaningKey, wordsKey } from "./calibrations.ts";
+import { fitted, LEAST_SAMPLES, sampleOf } from "./distances.ts";
+import { type GateStatistics, readEvidence } from "./statistics.ts";
+
+export interface CalibrationRequest {
+  readonly questions: readonly Question[];
+  /** Share of the answerable questions that may be refused, 0–1. */
+  readonly alpha: number;
+  /** Vectors that the distribution is fitted on, at most. */
+  readonly samples: number;
+  /** Words alone are measured: no model is meant. */
+  readonly lexicalOnly: boolean;
+  readonly apply: boolean;
+}
+
+export interface MeasuredRule extends FittedRule {
+  /** Share of the questions marked `abstain` that is refused; undefined where the dataset has none. */
+  readonly refusedForeign: number | undefined;
+}
+
+export interface CalibrationReport {
+  readonly model: string | undefined;
+  readonly dimensions: number | undefined;
+  /** Vectors that the distribution was fitted on; 0 without a model. */
+  readonly fitSamples: number;
+  readonly theoreticalThreshold: number | undefined;
+  readonly corpus: Spread | undefined;
+  readonly queries: Spread | undefined;
+  readonly alpha: number;
+  readonly conformalThreshold: number | undefined;
+  readonly theoreticalRejectsCorpus: number | undefined;
+  readonly memories: number;
+  readonly asked: number;
+  readonly foreign: number;
+  /** Questions whose answers are no longer there; nothing was measured on them. */
+  readonly gone: number;
+  /** Questions without ids: the row that was found first stands for their answer. */
+  readonly guessed: number;
+  readonly guaranteed: boolean;
+  readonly meaning: MeasuredRule | undefined;
+  readonly words: MeasuredRule;
+  readonly applied: boolean;
+}
+
+export interface GateCalibration {
+  /** @throws MemoryError where there is nothing to measure on, or no model and words alone were not asked for. */
+  run(ctx: CallContext, request: CalibrationRequest): Promise<CalibrationReport>;
+}
+
+export interface GateCalibrationParts {
+  readonly db: Database;
+  readonly embedder: Embedder;
+  readonly clock: Clock;
+  /** Called once new thresholds stand in the database. */
+  readonly onApplied: () => void;
+}
+
+/** The exact rank of a default search: what is measured is what a search will see. */
+const EXACT_RANK = 20;
+
+interface Probe {
+  readonly question: Question;
+  readonly present: GateStatistics;
+  readonly absent: GateStatistics | undefined;
+  readonly distance: number | undefined;
+}
+
+export function createGateCalibration({ db, embedder, clock, onApplied }: GateCalibrationParts): GateCalibration {
+  /** What a search finds for a question, as it is and with its answers left out. */
+  async function probe(
+    ctx: CallContext,
+    question: Question,
+    alive: ReadonlySet<string>,
+    distribution: Distribution | undefined,
+    model: boolean,
+  ): Promise<Probe> {
+    const [vector] = model ? await embedder.embed([question.query], "query", ctx.signal) : [];
+    const filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
+    return await db.read(ctx, async (tx) => {
+      const words = await searchWords(tx, {
+        analysis: analyse(question.query),
+        kinds: rowKinds,
+        filters,
+        depth: FUSION_DEPTH,
+        exactRank: EXACT_RANK,
+      });
+      const near =
+        vector === undefined
+          ? undefined
+          : await searchVectors(tx, { vector, label: embedder.label, depth: FUSION_DEPTH, filters, withEpisodes: true });
+      const given = question.relevantIds.filter((id) => alive.has(id));
+      const first = near?.hits[0]?.id ?? words.bm25[0]?.id;
+      const answers = given.length > 0 ? given : first === undefined ? [] : [first];
+      const evidence = await readEvidence(tx, words, near, answers);
+      return {
+        question,
+        present: evidence.statistics(),
+        absent: question.abstain ? undefined : evidence.statistics(new Set(answers)),
+        distance: distribution && vector && distanceFrom(distribution, vector),
+      };
+    });
+  }
+
+  async function store(ctx: CallContext, report: CalibrationReport): Promise<void> {
+    const projectId = projectOf(ctx.scope);
+    const common = { alpha: report.alpha, calibration_queries: report.asked, corpus_rows: report.memories, method: "conformal" };
+    const rows: { key: string; value: number; metadata: CalibrationMetadata & Record<string, unknown> }[] = [
+      { key: wordsKey(projectId), value: report.words.rule.threshold, metadata: { ...common, rule: report.words.rule } },
+    ];
+    if (report.meaning !== undefined && report.conformalThreshold !== undefined && report.dimensions !== undefined)
+      rows.push({
+        key: meaningKey(projectId),
+        value: report.conformalThreshold,
+        metadata: {
+          ...common,
+          embedding_dim: report.dimensions,
+          embedding_model: report.model ?? "",
+          fit_samples: report.fitSamples,
+          theoretical_threshold: report.theoreticalThreshold,
+          rule: report.meaning.rule,
+        },
+      });
+    await db.write(ctx, async (tx) => {
+      await tx.all(putCalibrations({ rows }));
+    });
+    onApplied();
+  }
+
+  return {
+    async run(ctx, { questions, alpha, samples, lexicalOnly, apply }) {
+      const model = !lexicalOnly;
+      if (model) requireModel(embedder);
+      const memories = await db.read(ctx, async (tx) => (await tx.first(servedObservations({ projectId: projectOf(ctx.scope) })))?.rows ?? 0);
+      if (memories < LEAST_SAMPLES)
+        throw invalid(
+          `A threshold needs at least ${LEAST_SAMPLES} memories to be measured on, and here are ${memories}. Nothing was measured or written.`,
+        );
+      const ids = questions.flatMap(({ relevantIds }) => relevantIds).filter(isUuid);
+      const alive = new Set((await db.read(ctx, (tx) => tx.all(existingIds({ ids })))).map(({ id }) => id));
+      const isGone = ({ relevantIds }: Question) => relevantIds.length > 0 && !relevantIds.some((id) => alive.has(id));
+      const asked = questions.filter((question) => question.abstain || !isGone(question));
+      if (!asked.some(({ abstain }) => !abstain))
+        throw invalid("The dataset holds no question that this memory answers: rows without abstain whose relevant_ids exist. Nothing was measured or written.");
+
+      const vectors = model ? await sampleOf(db, ctx, embedder.label, samples) : [];
+      const distribution = await fitted(vectors, clock);
+      if (model && distribution === undefined)
+        throw unavailable(
+          `${vectors.length} memories have a vector of ${embedder.label}, and a threshold needs at least ${LEAST_SAMPLES}. Nothing was measured or written. ` +
+            "'memory-industry reembed' computes the missing ones.",
+        );
+      const probes: Probe[] = [];
+      for (const question of asked) {
+        probes.push(await probe(ctx, question, alive, distribution, model));
+        ctx.progress(probes.length, asked.length);
+      }
+      const answerable = probes.filter(({ absent }) => absent !== undefined);
+      const distancesOf = (of: readonly Probe[]) => of.flatMap(({ distance }) => (distance === undefined ? [] : [distance]));
+      const ofCorpus = distribution === undefined ? [] : vectors.flatMap((each) => distanceFrom(distribution, each) ?? []);
+      const ofQueries = distancesOf(answerable);
+      const theoretical = distribution && theoreticalThreshold(distribution.dimensions);
+      const words = measured(wordStatisticNames, probes, (found) => found.words, alpha);
+      if (words === undefined) throw new Error("a rule was fitted on no question");
+      const report: CalibrationReport = {
+        model: model ? embedder.label : undefined,
+        dimensions: distribution?.dimensions,
+        fitSamples: distribution?.samples ?? 0,
+        theoreticalThreshold: theoretical,
+        corpus: spreadOf(ofCorpus),
+        queries: spreadOf(ofQueries),
+        alpha,
+        conformalThreshold: conformalQuantile(ofQueries, alpha),
+        theoreticalRejectsCorpus:
+          theoretical === undefined ? undefined : ofCorpus.filter((each) => each > theoretical).length / ofCorpus.length,
+        memories,
+        asked: answerable.length,
+        foreign: probes.length - answerable.length,
+        gone: questions.length - asked.length,
+        guessed: answerable.filter(({ question }) => question.relevantIds.length === 0).length,
+        guaranteed: isGuaranteed(answerable.length, alpha),
+        meaning: model ? measured(meaningStatisticNames, probes, (found) => found.meaning, alpha) : undefined,
+        words,
+        applied: apply,
+      };
+      if (apply) await store(ctx, report);
+      return report;
+    },
+  };
+}
+
+function requireModel(embedder: Embedder): void {
+  const state = embedder.status();
+  if (state.state === "missing" || state.state === "failed")
+    throw unavailable(
+      `Nothing was measured or written: ${state.reason} A threshold that reads meaning needs the model ('memory-industry models embed'); ` +
+        "--lexical-only measures the words alone.",
+    );
+}
+
+/** Fits a rule over these statistics, and counts what it does to questions that are marked as foreign. */
+function measured<Name extends StatisticName>(
+  names: readonly Name[],
+  probes: readonly Probe[],
+  pick: (found: GateStatistics) => Readonly<Record<Name, number>> | undefined,
+  alpha: number,
+): MeasuredRule | undefined {
+  const pairs = probes.flatMap(({ present, absent }): CalibrationPair<Name>[] => {
+    const [with_, without] = [pick(present), absent && pick(absent)];
+    return with_ === undefined || without === undefined ? [] : [{ present: with_, absent: without }];
+  });
+  const fit = fitRule(names, pairs, alpha);
+  if (fit === undefined) return undefined;
+  const foreign = probes.flatMap(({ present, absent }) => (absent === undefined ? [pick(present)] : []));
+  const refused = foreign.filter((found) => found === undefined || !isAnswered(fit.rule, found)).length;
+  return { ...fit, refusedForeign: foreign.length === 0 ? undefined : refused / foreign.length };
+}

@@ -1,0 +1,201 @@
+/**
+ * The abstention gate (`retrieval.md` §6): refuses a question that this memory does not answer. It fails open: where it cannot decide it lets the
+ * question pass and says why.
+ */
+import { type AbstentionRule, isAnswered, scoreOf } from "../../../domain/retrieval/abstention/rule.ts";
+import { distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
+import { type CallContext, projectOf } from "../../../kernel/context.ts";
+import { type Clock, signalUntil } from "../../../kernel/deadline.ts";
+import { causeChain } from "../../../kernel/errors.ts";
+import type { Database, Tx } from "../../../store/port.ts";
+import { servedObservations } from "../../../store/queries/abstention.ts";
+import type { QuestionVector, VectorHits } from "../arms/vector.ts";
+import type { WordHits } from "../arms/words.ts";
+import { type Calibrated, readCalibrated } from "./calibrations.ts";
+import { createDistances, LEAST_SAMPLES } from "./distances.ts";
+import { createRemembered } from "./remembered.ts";
+import { type GateStatistics, readEvidence } from "./statistics.ts";
+
+/** What was compared with what. */
+export interface GateMeasures {
+  /** Mahalanobis distance of the question from the memory's vectors; undefined without a model or with too few of them. */
+  readonly distance: number | undefined;
+  /** Distance from which questions count as foreign: given by the caller, by configuration, or measured. */
+  readonly distanceThreshold: number | undefined;
+  readonly statistics: GateStatistics | undefined;
+  /** The score that decided and its threshold; undefined where the distance decided. */
+  readonly score: number | undefined;
+  readonly scoreThreshold: number | undefined;
+  readonly decidedBy: "distance" | "words and meaning" | "words";
+}
+
+export type GateOutcome =
+  | ({ readonly kind: "abstained"; readonly reason: string } & GateMeasures)
+  | ({ readonly kind: "answered" } & GateMeasures)
+  /** It could not decide, and let the question pass. */
+  | { readonly kind: "uncalibrated" | "unavailable"; readonly reason: string };
+
+export interface GateQuestion {
+  /** A distance given for this call. */
+  readonly threshold: number | undefined;
+  readonly vector: QuestionVector | undefined;
+  /** Label of the running model. */
+  readonly label: string;
+}
+
+/** Either decided at once, by the distance alone, or once the arms have brought what there is. */
+export type OpenGate =
+  | { readonly kind: "decided"; readonly outcome: GateOutcome }
+  | { readonly kind: "open"; decide(tx: Tx, words: WordHits | undefined, near: VectorHits | undefined): Promise<GateOutcome> };
+
+export interface Gate {
+  /** Never throws but for a call that is over. */
+  open(ctx: CallContext, question: GateQuestion): Promise<OpenGate>;
+  /** Call when thresholds were measured anew, or vectors were: what is remembered is dropped. */
+  forget(): void;
+}
+
+export interface GateParts {
+  readonly db: Database;
+  /** Distance of `CUBA_OOD_THRESHOLD`; undefined = the measured one. */
+  readonly threshold: number | undefined;
+  /** Vectors that a distribution is fitted on, at most. */
+  readonly fitLimit: number;
+  readonly clock: Clock;
+}
+
+/** Thresholds remembered, one for each project and model. */
+const CALIBRATIONS_KEPT = 256;
+
+const MEASURE = "'memory-industry calibrate --dataset FILE --apply' measures one.";
+const UNCALIBRATED = `No threshold was measured on this memory, so nothing was refused. ${MEASURE}`;
+const NO_MODEL =
+  "A threshold of distance needs the question's vector, which is missing, so nothing was refused. 'memory-industry models embed' installs a model.";
+const NO_VECTORS = "What was asked for has no vectors, so a threshold of distance says nothing about it and nothing was refused.";
+const TOO_SMALL = `This memory holds fewer than ${LEAST_SAMPLES} memories, too few to call a question foreign, so nothing was refused.`;
+const NO_WORDS = "The words could not be searched, so nothing was refused. Run 'memory-industry doctor'.";
+const NOT_IN_TIME = "The distribution of this memory's vectors was not ready in time, so nothing was refused. Ask again.";
+const FAILED = "The gate could not read what it needs, so nothing was refused. Run 'memory-industry doctor'.";
+/** What is answered where what the arms brought could not be read. */
+export const UNDECIDED: GateOutcome = { kind: "unavailable", reason: FAILED };
+
+export function createGate({ db, threshold: configured, fitLimit, clock }: GateParts): Gate {
+  const distances = createDistances({ db, limit: fitLimit, clock });
+  const calibrations = createRemembered<Calibrated & { readonly rows: number }>(CALIBRATIONS_KEPT, clock);
+
+  const calibratedFor = (ctx: CallContext, label: string, dimensions: number | undefined) => {
+    const projectId = projectOf(ctx.scope);
+    const model = dimensions === undefined ? undefined : { label, dimensions };
+    const quiet = { principal: ctx.principal, scope: ctx.scope, signal: new AbortController().signal };
+    return calibrations.of(`${projectId ?? "all"} ${model === undefined ? "words" : `${label} ${dimensions}`}`, () =>
+      db.read(quiet, async (tx) => ({
+        ...(await readCalibrated(tx, projectId, model)),
+        rows: (await tx.first(servedObservations({ projectId })))?.rows ?? 0,
+      })),
+    );
+  };
+
+  return {
+    async open(ctx, { threshold, vector: question, label }) {
+      const vector = question !== undefined && "vector" in question ? question.vector : undefined;
+      try {
+        const calibrated = await calibratedFor(ctx, label, vector?.length);
+        const given = threshold ?? configured;
+        const usesDistance = given !== undefined || calibrated.distance !== undefined;
+        const fit = vector === undefined || !usesDistance ? undefined : await inTime(ctx, distances.of(ctx, label));
+        const distance = fit !== undefined && fit !== LATE && vector !== undefined ? distanceFrom(fit, vector) : undefined;
+        const distanceThreshold = given ?? calibrated.distance;
+        if (given !== undefined || (calibrated.meaning === undefined && calibrated.distance !== undefined && vector !== undefined)) {
+          if (vector === undefined) return passed("unavailable", question === undefined ? NO_VECTORS : NO_MODEL);
+          if (fit === LATE) return passed("unavailable", NOT_IN_TIME);
+          if (distance === undefined || distanceThreshold === undefined) return passed("unavailable", TOO_SMALL);
+          return { kind: "decided", outcome: byDistance(distance, distanceThreshold) };
+        }
+        if (calibrated.meaning === undefined && calibrated.words === undefined)
+          return passed(
+            "uncalibrated",
+            calibrated.outdated === undefined ? UNCALIBRATED : `Nothing was refused: ${calibrated.outdated}. ${MEASURE}`,
+          );
+        if (calibrated.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
+        return {
+          kind: "open",
+          decide: async (tx, words, near) =>
+            words === undefined
+              ? { kind: "unavailable", reason: NO_WORDS }
+              : byRule((await readEvidence(tx, words, near)).statistics(), calibrated, { distance, distanceThreshold }),
+        };
+      } catch (cause) {
+        if (ctx.signal.aborted) throw cause;
+        ctx.log.warn("the abstention gate could not decide", { cause: causeChain(cause) });
+        return passed("unavailable", FAILED);
+      }
+    },
+    forget() {
+      distances.forget();
+      calibrations.forget();
+    },
+  };
+}
+
+const passed = (kind: "uncalibrated" | "unavailable", reason: string): OpenGate => ({ kind: "decided", outcome: { kind, reason } });
+
+/** Share of the time a call has left that the first fit of a project may take; a minute's worth of questions shares it. */
+const FIT_SHARE = 0.4;
+const LATE = Symbol("late");
+
+async function inTime<T>(ctx: Pick<CallContext, "deadline" | "signal">, work: Promise<T>): Promise<T | typeof LATE> {
+  using limit = signalUntil(ctx.deadline.share(FIT_SHARE), ctx.signal);
+  const { signal } = limit;
+  const late = new Promise<typeof LATE>((resolve) => signal.addEventListener("abort", () => resolve(LATE), { once: true }));
+  return await (signal.aborted ? LATE : Promise.race([work, late]));
+}
+
+/** A way out that every refusal names. */
+const SHOW = "Without abstain_ood the nearest memories are shown.";
+
+function byDistance(distance: number, threshold: number): GateOutcome {
+  const measures = {
+    distance,
+    distanceThreshold: threshold,
+    statistics: undefined,
+    score: undefined,
+    scoreThreshold: undefined,
+    decidedBy: "distance",
+  } as const;
+  if (distance <= threshold) return { kind: "answered", ...measures };
+  return {
+    kind: "abstained",
+    reason: `The question lies outside of this memory: distance ${distance.toFixed(2)} > threshold ${threshold.toFixed(2)}. ${SHOW}`,
+    ...measures,
+  };
+}
+
+function byRule(
+  statistics: GateStatistics,
+  { meaning, words }: Calibrated,
+  distances: Pick<GateMeasures, "distance" | "distanceThreshold">,
+): GateOutcome {
+  const full = meaning !== undefined && statistics.meaning !== undefined ? { rule: meaning, values: statistics.meaning } : undefined;
+  const used: { readonly rule: AbstentionRule; readonly values: GateStatistics["words"] } | undefined =
+    full ?? (words === undefined ? undefined : { rule: words, values: statistics.words });
+  if (used === undefined) return { kind: "uncalibrated", reason: UNCALIBRATED };
+  const measures = {
+    ...distances,
+    statistics,
+    score: scoreOf(used.rule, used.values),
+    scoreThreshold: used.rule.threshold,
+    decidedBy: full === undefined ? "words" : "words and meaning",
+  } as const;
+  // An error or a name has no vector: what the words say of it alone is enough.
+  const byWordsAlone = words !== undefined && statistics.withoutVectors.some((each) => isAnswered(words, each));
+  if (isAnswered(used.rule, used.values) || byWordsAlone) return { kind: "answered", ...measures };
+  const { coverage } = statistics.words;
+  const nearest = full === undefined ? "" : `, and the nearest has a cosine of ${full.values.bestCosine.toFixed(2)}`;
+  return {
+    kind: "abstained",
+    reason:
+      `No memory seems to answer this question: the best has ${Math.round(100 * coverage)} % of its words by weight${nearest}; ` +
+      `score ${measures.score.toFixed(2)} < ${used.rule.threshold.toFixed(2)}, measured on questions that this memory answers. ${SHOW}`,
+    ...measures,
+  };
+}

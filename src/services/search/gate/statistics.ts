@@ -1,0 +1,120 @@
+/** What a search found, as the few numbers that tell an answered question from another. */
+import type { MeaningStatistics, WordStatistics } from "../../../domain/retrieval/abstention/rule.ts";
+import { inverseDocumentFrequency } from "../../../domain/retrieval/bm25.ts";
+import type { Tx } from "../../../store/port.ts";
+import { formsInRows } from "../../../store/queries/abstention.ts";
+import type { RowKind } from "../../../store/queries/search-filters.ts";
+import type { KindStatistics } from "../arms/ranking.ts";
+import type { VectorHits } from "../arms/vector.ts";
+import type { WordHits } from "../arms/words.ts";
+
+/** The rank that the nearest row is compared with: memories of one subject lie close, one that answers stands out from its five neighbours. */
+const COMPARED_RANK = 5;
+/** Best rows of each kind whose words are looked at: the row with the most of a question's weight is among the first of BM25. */
+const ROWS_READ = 30;
+
+export interface GateStatistics {
+  /** Of observations and episodes. */
+  readonly words: WordStatistics;
+  /** Undefined where meaning was not searched or found nothing. */
+  readonly meaning: MeaningStatistics | undefined;
+  /** Of each kind that has no vectors: an error or a name that the words cover answers too. */
+  readonly withoutVectors: readonly WordStatistics[];
+}
+
+export interface Evidence {
+  /** @param without rows that count as if they were not stored, for calibration. */
+  statistics(without?: ReadonlySet<string>): GateStatistics;
+}
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** What one kind has of the question's words. */
+interface KindEvidence extends KindStatistics {
+  /** Which forms each row has that was looked at. */
+  readonly held: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Reads which words the best rows have. @param also rows that are looked at whatever their rank. */
+export async function readEvidence(tx: Tx, words: WordHits, near: VectorHits | undefined, also: readonly string[] = []): Promise<Evidence> {
+  const kinds: KindEvidence[] = [];
+  const nearest = (near?.hits ?? []).slice(0, ROWS_READ);
+  for (const statistics of words.statistics) {
+    const { kind, rowsWith } = statistics;
+    const terms = [...rowsWith.keys()];
+    const ids = new Set([
+      ...(words.found[kind] ?? []).slice(0, ROWS_READ),
+      ...nearest.filter(({ id }) => near?.kinds.get(id) === kind).map(({ id }) => id),
+      ...also,
+    ]);
+    const rows = terms.length === 0 || ids.size === 0 ? [] : await tx.all(formsInRows({ kind, terms, ids: [...ids] }));
+    kinds.push({
+      ...statistics,
+      held: new Map(rows.map(({ id, forms }) => [id, new Set(forms.map((at) => terms[at] ?? ""))])),
+    });
+  }
+  return { statistics: (without = NOBODY) => statisticsOf(words.analysis.words, kinds, near, without) };
+}
+
+const hasVectors = (kind: RowKind) => kind === "observation" || kind === "episode";
+
+function statisticsOf(
+  words: readonly (readonly string[])[],
+  kinds: readonly KindEvidence[],
+  near: VectorHits | undefined,
+  without: ReadonlySet<string>,
+): GateStatistics {
+  const covers = new Map<string, number>();
+  let known = 0;
+  const withoutVectors: WordStatistics[] = [];
+  for (const kind of kinds) {
+    const shares = sharesOf(words, kind, without);
+    if (hasVectors(kind.kind)) {
+      known = Math.max(known, shares.known);
+      for (const [id, share] of shares.rows) covers.set(id, share);
+    } else withoutVectors.push({ coverage: most(shares.rows), known: shares.known });
+  }
+  const ofWords: WordStatistics = { coverage: most(covers), known };
+  const hits = (near?.hits ?? []).filter(({ id }) => !without.has(id));
+  const [first] = hits;
+  const compared = hits[COMPARED_RANK] ?? hits.at(-1);
+  if (first === undefined || compared === undefined) return { words: ofWords, meaning: undefined, withoutVectors };
+  return {
+    words: ofWords,
+    meaning: {
+      ...ofWords,
+      bestCosine: first.score,
+      lead: first.score - compared.score,
+      nearestCoverage: covers.get(first.id) ?? 0,
+    },
+    withoutVectors,
+  };
+}
+
+/** Of the question's weight in words, the share that any row has, and the share that each row has that was looked at. */
+function sharesOf(words: readonly (readonly string[])[], { rows, rowsWith, held }: KindEvidence, without: ReadonlySet<string>) {
+  const left = Array.from(held).filter(([id]) => !without.has(id));
+  const gone = Array.from(held).filter(([id]) => without.has(id));
+  const stored = Math.max(rows - gone.length, 1);
+  /** Rows that have a form once those left out are gone. */
+  const having = (term: string) => (rowsWith.get(term) ?? 0) - gone.filter(([, forms]) => forms.has(term)).length;
+  let whole = 0;
+  let known = 0;
+  const covered = new Map<string, number>();
+  for (const forms of words) {
+    const there = forms.map((term) => ({ term, having: having(term) })).filter((form) => form.having > 0);
+    const weight = Math.max(...(there.length === 0 ? [0] : there.map((form) => form.having)).map((df) => inverseDocumentFrequency(stored, df)));
+    whole += weight;
+    if (there.length === 0) continue;
+    known += weight;
+    for (const [id, ofRow] of left) if (there.some(({ term }) => ofRow.has(term))) covered.set(id, (covered.get(id) ?? 0) + weight);
+  }
+  if (whole <= 0) return { known: 0, rows: new Map<string, number>() };
+  return { known: known / whole, rows: new Map(Array.from(covered, ([id, weight]) => [id, weight / whole])) };
+}
+
+function most(shares: ReadonlyMap<string, number>): number {
+  let best = 0;
+  for (const share of shares.values()) if (share > best) best = share;
+  return best;
+}
