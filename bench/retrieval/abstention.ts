@@ -43,7 +43,9 @@ const xquad = (language: string): EvalFiles => ({
   corpus: join(sharedFolder(), `data/eval/xquad-r/${language}.corpus.jsonl`),
   questions: join(sharedFolder(), `data/eval/xquad-r/${language}.questions.jsonl`),
 });
-const files = ["en", "es", "zh"].map(xquad).filter(({ name, corpus }) => given("--sets", "en,es,zh").split(",").includes(name) && existsSync(corpus));
+const files = ["en", "es", "zh"]
+  .map(xquad)
+  .filter(({ name, corpus }) => given("--sets", "en,es,zh").split(",").includes(name) && existsSync(corpus));
 
 const memory = z.looseObject({ id: z.string(), entity: z.string(), content: z.string() });
 
@@ -121,7 +123,9 @@ async function run({ name, corpus, questions }: EvalFiles, split: number): Promi
     await tx.run(sql`insert into brain_projects (id, name) values (${id}::uuid, ${`${name}-${split}`}::text)`);
   });
   const ctx = benchContext({ kind: "project", id });
-  const lines = memories.filter(({ entity }) => stored.has(entity)).map(({ line: _line, ...row }) => JSON.stringify({ ...row, id: idOf.get(row.id) }));
+  const lines = memories
+    .filter(({ entity }) => stored.has(entity))
+    .map(({ line: _line, ...row }) => JSON.stringify({ ...row, id: idOf.get(row.id) }));
   await loadCorpus({ db, chunks, queue }, ctx, lines.join("\n"), 3_600_000);
   const calibration = createGateCalibration({ db, embedder, clock, onApplied: () => {} });
   const startedAt = clock();
@@ -160,7 +164,14 @@ console.log("\nmean of the splits (least of them): answerable answered | off top
 for (const [name, runs] of figures) {
   const cell = (pick: (shares: Shares) => number) =>
     `${percent(mean(runs.map(pick)))} (${percent(Math.min(...runs.map(pick)))})`.padStart(18);
-  console.log(name.padEnd(14), cell(({ answered }) => answered), "|", cell(({ offTopic }) => offTopic), "|", cell(({ absent }) => absent));
+  console.log(
+    name.padEnd(14),
+    cell(({ answered }) => answered),
+    "|",
+    cell(({ offTopic }) => offTopic),
+    "|",
+    cell(({ absent }) => absent),
+  );
 }
 await queue.stop();
 await embedder.close();

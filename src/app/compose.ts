@@ -40,8 +40,8 @@ import { chatFacts, ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
 import { recallMethod } from "./recall-method.ts";
-import { composeSearch } from "./search.ts";
 import { composeRecords } from "./records.ts";
+import { composeSearch } from "./search.ts";
 import { composeUpkeep, undoFiles } from "./upkeep.ts";
 
 export interface ComposeOptions {
@@ -183,7 +183,11 @@ function assemble(
       database: { db },
       reembed: graph.reembed,
       requestEmbedding: graph.queue.poke,
-      further: [...consolidationMethods({ db, rem, stopped: stopped.signal }), recallMethod(createRecall({ db })), ...calibrationMethods({ db, calibration })],
+      further: [
+        ...consolidationMethods({ db, rem, stopped: stopped.signal }),
+        recallMethod(createRecall({ db })),
+        ...calibrationMethods({ db, calibration }),
+      ],
       evaluation: {
         db,
         services,

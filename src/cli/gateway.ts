@@ -19,6 +19,7 @@ export type OwnerMethod =
   | "owner/migrations"
   | "owner/reembed"
   | "owner/evaluate"
+  | "owner/calibrate"
   | "owner/coverage"
   | "owner/load"
   | "owner/rem"

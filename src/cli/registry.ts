@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. Dispatch, help, docs/commands.md and the tests derive from this array. */
 import type { Command } from "./command.ts";
+import calibrate from "./commands/calibrate.ts";
 import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import evaluate from "./commands/eval.ts";
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   llm,
   reembed,
   rem,
+  calibrate,
   evaluate,
   setup,
   start,

@@ -1,5 +1,6 @@
 /** Every check, in the order of the report. */
 import type { Check } from "./check.ts";
+import abstention from "./checks/abstention.ts";
 import artifacts from "./checks/artifacts.ts";
 import auditChain from "./checks/audit-chain.ts";
 import binaryFreshness from "./checks/binary-freshness.ts";
@@ -53,6 +54,7 @@ export const checks: readonly Check[] = [
   generativeLlm,
   embeddingDim,
   embeddingCoverage,
+  abstention,
   bitemporal,
   decayAnchor,
   consolidation,

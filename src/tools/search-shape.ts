@@ -132,9 +132,7 @@ const gateNumbers = (measures: GateMeasures): Row => {
     score_threshold: orNull(scoreThreshold),
     mahalanobis_distance: orNull(measures.distance),
     ood_threshold: orNull(measures.distanceThreshold),
-    ...(statistics === undefined
-      ? {}
-      : { word_coverage: orNull(statistics.words.coverage), words_known: orNull(statistics.words.known) }),
+    ...(statistics === undefined ? {} : { word_coverage: orNull(statistics.words.coverage), words_known: orNull(statistics.words.known) }),
     ...(statistics?.meaning === undefined
       ? {}
       : {

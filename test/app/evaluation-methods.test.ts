@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CorpusProject, corpusFile, readMemories, readQuestions } from "../../bench/support/corpus.ts";
+import { calibrationMethods } from "../../src/app/calibration-methods.ts";
 import { evaluationMethods } from "../../src/app/evaluation-methods.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createChunks } from "../../src/services/chunks.ts";
+import { createGateCalibration } from "../../src/services/search/gate/calibrate.ts";
 import { createSearch } from "../../src/services/search/search.ts";
 import { eachEngine } from "../support/engines.ts";
 import { noEmbedder } from "../support/search.ts";
@@ -86,5 +88,30 @@ eachEngine("eval in a project", (engine) => {
     await ask("owner/load", { project: "harbor", corpus: headOf("harbor") });
     await expect(ask("owner/evaluate", { project: "harbor-2" })).rejects.toThrow("Close names: harbor");
     await expect(ask("owner/load", { project: "harbor", corpus: headOf("harbor") })).rejects.toThrow("holds rows already");
+  });
+
+  test("calibrate measures the project that is named, refuses one that is not there, and writes only when told to", async () => {
+    const { db } = engine;
+    const calibration = createGateCalibration({ db, embedder: noEmbedder, clock: () => 0, onApplied: () => {} });
+    const [[name, calibrate] = ["", undefined]] = calibrationMethods({ db, calibration });
+    expect(name).toBe("owner/calibrate");
+    await ask("owner/load", { project: "quill", corpus: corpusFile("quill", "corpus") });
+    const dataset = join(folder, "calibrate.jsonl");
+    writeFileSync(dataset, readFileSync(corpusFile("quill", "questions"), "utf8").split("\n").slice(0, ROWS).join("\n"));
+    const given = { dataset, alpha: 0.05, samples: 100, lexicalOnly: true, apply: false };
+    const report = await calibrate?.({ ...given, project: "quill" }, call);
+    expect(report).toMatchObject({
+      project: "quill",
+      embedding_dim: null,
+      conformal_threshold: null,
+      corpus_rows: 190,
+      guaranteed: true,
+      applied: false,
+    });
+    expect(report).toMatchObject({ meaning: null, words: { answered: expect.any(Number), refused_answer_left_out: expect.any(Number) } });
+    await expect(calibrate?.({ ...given, project: "quil" }, call)).rejects.toThrow("Close names: quill");
+    await expect(calibrate?.({ ...given, lexicalOnly: false }, call)).rejects.toThrow("Nothing was measured or written");
+    writeFileSync(dataset, "\n");
+    await expect(calibrate?.(given, call)).rejects.toThrow("The dataset holds no question. Nothing was measured or written.");
   });
 });

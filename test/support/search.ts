@@ -10,6 +10,7 @@ import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import type { Judge } from "../../src/services/judge/judge.ts";
+import { createGate } from "../../src/services/search/gate/gate.ts";
 import type { RerankStage } from "../../src/services/search/rerank.ts";
 import { createSearch } from "../../src/services/search/search.ts";
 import { textArray, uuidArray, vectorParam } from "../../src/store/codecs.ts";
@@ -68,18 +69,25 @@ export interface SearchOptions {
   readonly entityLeg?: boolean;
   readonly rerank?: RerankStage;
   readonly judge?: Judge;
+  /** Distance of `CUBA_OOD_THRESHOLD`. */
+  readonly oodThreshold?: number;
+  readonly clock?: () => number;
 }
 
 /** `cuba_faro` over a database: arguments in, answer out. */
-export function faroOver(db: Database, { embedder = noEmbedder, fusion = "scores", entityLeg = true, rerank, judge }: SearchOptions = {}) {
-  const service = createSearch({ db, embedder, fusion, entityLeg, rerank, judge });
+export function faroOver(
+  db: Database,
+  { embedder = noEmbedder, fusion = "scores", entityLeg = true, rerank, judge, oodThreshold, clock = () => 0 }: SearchOptions = {},
+) {
+  const gate = createGate({ db, threshold: oodThreshold, fitLimit: 5_000, clock });
+  const service = createSearch({ db, embedder, fusion, entityLeg, rerank, judge, gate });
   const services = { search: service, presentation: { compactChars: 1_200 } } as Partial<Services> as Services;
   const ask = async (args: Record<string, unknown>, ctx: CallContext = callContext()): Promise<Answer> => {
     const parsed = search.parse(args);
     if (parsed.kind !== "run") throw new Error("the tool forwards nothing");
     return parsed.run(ctx, services);
   };
-  return { ask, service };
+  return { ask, service, gate };
 }
 
 export interface Seed {

@@ -53,7 +53,8 @@ function showHits(answer: ToolAnswer, out: Output): boolean {
   }
   for (const key of ["degraded", "reranker_degraded"])
     if (answer[key] === true) out.note(`Search was limited: ${string(answer[`${key}_reason`]) ?? "the reason was not given"}`);
-  if (answer.abstain_reason !== undefined) out.note(`Abstained: ${string(answer.abstain_reason) ?? "no memory is close enough to the question"}`);
+  if (answer.abstain_reason !== undefined)
+    out.note(`Abstained: ${string(answer.abstain_reason) ?? "no memory is close enough to the question"}`);
   return rows.length > 0;
 }
 

@@ -44,7 +44,7 @@ export const servedObservations = query(
   where t.kind = 1 and (${q.projectId}::uuid is null or t.project_key = ${q.projectId}::uuid)`,
 );
 
-/** Vectors of what search serves, by id: ids are random, so the first of them are a random sample that stays the same. Plan: primary key. */
+/** Vectors of what search serves, by id: ids are random, so the first of them are a random sample that stays the same. Asked once in five minutes at most. */
 export const vectorSample = query(
   z.object({ id: uuid, vector }),
   (q: { readonly scope: Scope; readonly label: string; readonly after: string; readonly limit: number }) => sql`

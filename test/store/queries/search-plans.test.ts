@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { newId } from "../../../src/kernel/ids.ts";
 import type { Query } from "../../../src/store/port.ts";
+import { formsInRows } from "../../../src/store/queries/abstention.ts";
 import { observationsOfMentioned } from "../../../src/store/queries/search-context.ts";
 import type { Filters } from "../../../src/store/queries/search-filters.ts";
 import { foundRows } from "../../../src/store/queries/search-rows.ts";
@@ -65,6 +66,7 @@ eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", 
       wordsBeginning({ prefix: "wor", limit: 400, filters: filters() }),
       textScores({ found: { observation: ids.slice(0, 40) }, text: forms.join(" "), name: "x", coverDensity: false, filters: filters() }),
       foundRows({ ids: { observation: ids.slice(0, 15) }, filters: filters() }),
+      formsInRows({ kind: "observation", terms: forms, ids: ids.slice(0, 30) }),
       observationsOfMentioned({ entityIds: [newId()], text: "word1", limit: 20, filters: filters() }),
     ]) {
       const plan = await planOf(query);

@@ -135,16 +135,16 @@ export function fitRule<Name extends StatisticName>(
     );
   const whole = fitOn(pairs);
   const folds = pairs.length < 2 * FOLDS ? 1 : FOLDS;
-  const scores = Array.from({ length: folds }, (_, fold) => (folds === 1 ? whole : fitOn(pairs.filter((_pair, at) => at % folds !== fold))));
+  const scores = Array.from({ length: folds }, (_, fold) =>
+    folds === 1 ? whole : fitOn(pairs.filter((_pair, at) => at % folds !== fold)),
+  );
   const scored = pairs.map(({ present, absent }, at) => {
     const score = scores[at % folds] ?? whole;
     return { present: scoreOf(score, present), absent: scoreOf(score, absent) };
   });
-  const threshold =
-    lowerConformalQuantile(
-      scored.map(({ present }) => present),
-      alpha,
-    ) ?? 0;
+  const quantile = (values: readonly number[]) => lowerConformalQuantile(values, alpha) ?? 0;
+  // The rule that is kept saw all questions: where its scores lie lower than those of the folds, it must not refuse what they let pass.
+  const threshold = Math.min(quantile(scored.map(({ present }) => present)), quantile(pairs.map(({ present }) => scoreOf(whole, present))));
   const share = (passes: (each: { present: number; absent: number }) => boolean) => scored.filter(passes).length / scored.length;
   return {
     rule: { ...whole, threshold },

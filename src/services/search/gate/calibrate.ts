@@ -30,6 +30,7 @@ import { putCalibrations, servedObservations } from "../../../store/queries/abst
 import { existingIds } from "../../../store/queries/evaluation.ts";
 import { rowKinds } from "../../../store/queries/search-filters.ts";
 import type { Question } from "../../evaluation/dataset.ts";
+import { createAges } from "../ages.ts";
 import { analyse } from "../analyse.ts";
 import { searchVectors } from "../arms/vector.ts";
 import { searchWords } from "../arms/words.ts";
@@ -111,6 +112,7 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
   ): Promise<Probe> {
     const [vector] = model ? await embedder.embed([question.query], "query", ctx.signal) : [];
     const filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
+    const ages = createAges(filters);
     return await db.read(ctx, async (tx) => {
       const words = await searchWords(tx, {
         analysis: analyse(question.query),
@@ -118,11 +120,12 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
         filters,
         depth: FUSION_DEPTH,
         exactRank: EXACT_RANK,
+        ages,
       });
       const near =
         vector === undefined
           ? undefined
-          : await searchVectors(tx, { vector, label: embedder.label, depth: FUSION_DEPTH, filters, withEpisodes: true });
+          : await searchVectors(tx, { vector, label: embedder.label, depth: FUSION_DEPTH, filters, withEpisodes: true, ages });
       const given = question.relevantIds.filter((id) => alive.has(id));
       const first = near?.hits[0]?.id ?? words.bm25[0]?.id;
       const answers = given.length > 0 ? given : first === undefined ? [] : [first];
@@ -165,7 +168,10 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
     async run(ctx, { questions, alpha, samples, lexicalOnly, apply }) {
       const model = !lexicalOnly;
       if (model) requireModel(embedder);
-      const memories = await db.read(ctx, async (tx) => (await tx.first(servedObservations({ projectId: projectOf(ctx.scope) })))?.rows ?? 0);
+      const memories = await db.read(
+        ctx,
+        async (tx) => (await tx.first(servedObservations({ projectId: projectOf(ctx.scope) })))?.rows ?? 0,
+      );
       if (memories < LEAST_SAMPLES)
         throw invalid(
           `A threshold needs at least ${LEAST_SAMPLES} memories to be measured on, and here are ${memories}. Nothing was measured or written.`,
@@ -175,7 +181,9 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
       const isGone = ({ relevantIds }: Question) => relevantIds.length > 0 && !relevantIds.some((id) => alive.has(id));
       const asked = questions.filter((question) => question.abstain || !isGone(question));
       if (!asked.some(({ abstain }) => !abstain))
-        throw invalid("The dataset holds no question that this memory answers: rows without abstain whose relevant_ids exist. Nothing was measured or written.");
+        throw invalid(
+          "The dataset holds no question that this memory answers: rows without abstain whose relevant_ids exist. Nothing was measured or written.",
+        );
 
       const vectors = model ? await sampleOf(db, ctx, embedder.label, samples) : [];
       const distribution = await fitted(vectors, clock);

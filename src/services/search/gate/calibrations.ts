@@ -13,10 +13,7 @@ const keyOf = (base: string, projectId: string | null) => (projectId === null ? 
 export const meaningKey = (projectId: string | null): string => keyOf(MEANING_KEY, projectId);
 export const wordsKey = (projectId: string | null): string => keyOf(WORDS_KEY, projectId);
 
-/**
- * A memory that has doubled or halved is another one: more rows lie near any question, and the rows that answered may be gone. Measured on XQuAD-R: see
- * `docs/decisions/0110-abstention.md`.
- */
+/** A memory that has doubled or halved is another one: more rows lie near any question, and the rows that answered may be gone (`docs/decisions/0110-abstention.md`). */
 const MOST_GROWTH = 2;
 
 const rule = z.object({
@@ -64,6 +61,9 @@ export function faultOf({ key, metadata: raw }: StoredCalibration, rows: number,
     return `the threshold was measured on ${then} memories, and there are ${rows} now`;
   return undefined;
 }
+
+/** The project of a stored threshold; null for one of the whole memory. */
+export const projectOfKey = (key: string): string | null => key.split(":")[1] ?? null;
 
 const ruleIn = ({ metadata: raw }: StoredCalibration): AbstentionRule | undefined => metadata.safeParse(raw).data?.rule;
 

@@ -71,6 +71,9 @@ const MEASURE = "'memory-industry calibrate --dataset FILE --apply' measures one
 const UNCALIBRATED = `No threshold was measured on this memory, so nothing was refused. ${MEASURE}`;
 const NO_MODEL =
   "A threshold of distance needs the question's vector, which is missing, so nothing was refused. 'memory-industry models embed' installs a model.";
+const NEITHER =
+  "The question has no vector, and no threshold for words alone was measured, so nothing was refused. 'memory-industry models embed' installs a model; " +
+  "'memory-industry calibrate --dataset FILE --lexical-only --apply' measures on words.";
 const NO_VECTORS = "What was asked for has no vectors, so a threshold of distance says nothing about it and nothing was refused.";
 const TOO_SMALL = `This memory holds fewer than ${LEAST_SAMPLES} memories, too few to call a question foreign, so nothing was refused.`;
 const NO_WORDS = "The words could not be searched, so nothing was refused. Run 'memory-industry doctor'.";
@@ -111,11 +114,10 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
           if (distance === undefined || distanceThreshold === undefined) return passed("unavailable", TOO_SMALL);
           return { kind: "decided", outcome: byDistance(distance, distanceThreshold) };
         }
-        if (calibrated.meaning === undefined && calibrated.words === undefined)
-          return passed(
-            "uncalibrated",
-            calibrated.outdated === undefined ? UNCALIBRATED : `Nothing was refused: ${calibrated.outdated}. ${MEASURE}`,
-          );
+        if (calibrated.meaning === undefined && calibrated.words === undefined) {
+          if (calibrated.outdated !== undefined) return passed("uncalibrated", `Nothing was refused: ${calibrated.outdated}. ${MEASURE}`);
+          return vector === undefined && question !== undefined ? passed("unavailable", NEITHER) : passed("uncalibrated", UNCALIBRATED);
+        }
         if (calibrated.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
         return {
           kind: "open",

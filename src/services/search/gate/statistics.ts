@@ -103,7 +103,9 @@ function sharesOf(words: readonly (readonly string[])[], { rows, rowsWith, held 
   const covered = new Map<string, number>();
   for (const forms of words) {
     const there = forms.map((term) => ({ term, having: having(term) })).filter((form) => form.having > 0);
-    const weight = Math.max(...(there.length === 0 ? [0] : there.map((form) => form.having)).map((df) => inverseDocumentFrequency(stored, df)));
+    const weight = Math.max(
+      ...(there.length === 0 ? [0] : there.map((form) => form.having)).map((df) => inverseDocumentFrequency(stored, df)),
+    );
     whole += weight;
     if (there.length === 0) continue;
     known += weight;
