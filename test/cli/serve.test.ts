@@ -63,6 +63,7 @@ describe("start", () => {
   test("is no command of the lists", async () => {
     const host = fakeHost();
     await runCli(["--help"], host);
-    expect(host.out()).not.toContain("start ");
+    expect(host.out()).toMatch(/^ {2}serve /m);
+    expect(host.out()).not.toMatch(/^ {2}start /m);
   });
 });

@@ -16,7 +16,7 @@ test("refuses what cannot or may not be chained before the database is asked", a
   const call = caller();
   const append = (args: Reply) => refusal(call("cuba_archivo", { action: "append", event_action: "deploy", ...args }));
   expect((await append({ payload: { header: "ghp_abcdefghijklmnop" } })).message).toStartWith(
-    "refusing to write payload: what looks like a github token",
+    "refusing to write payload.header: what looks like a github token",
   );
   expect((await append({ event_action: "ghp_abcdefghijklmnop" })).code).toBe("refused");
   expect((await append({ payload: { header: "ghp_abcdefghijklmnop" }, allow_secret: true })).code).toBe("unavailable");

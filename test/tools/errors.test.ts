@@ -19,8 +19,8 @@ test("a credential is refused before the database, by field and kind, and is not
   const token = "ghp_abcdefghijklmnop";
   for (const [name, args, field, label] of [
     ["cuba_alarma", { error_type: "E", error_message: `push failed with ${token}` }, "error_message", "github token"],
-    ["cuba_alarma", { error_type: "E", error_message: "m", context: { header: `Bearer ${token}` } }, "context", "github token"],
-    ["cuba_alarma", { error_type: "E", error_message: "m", context: `{"header":"${token}"}` }, "context", "github token"],
+    ["cuba_alarma", { error_type: "E", error_message: "m", context: { header: `Bearer ${token}` } }, "context.header", "github token"],
+    ["cuba_alarma", { error_type: "E", error_message: "m", context: `{"header":"${token}"}` }, "context.header", "github token"],
     ["cuba_alarma", { error_type: token, error_message: "m" }, "error_type", "github token"],
     ["cuba_alarma", { error_type: "E", error_message: "m", project: token }, "project", "github token"],
     ["cuba_remedio", { error_id: "not a uuid", solution: `GITHUB_TOKEN=${token}` }, "solution", "token field"],
