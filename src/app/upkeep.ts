@@ -8,6 +8,7 @@ import { createNodeMetrics } from "../services/analytics/node-metrics.ts";
 import { createMeasureRunner } from "../services/analytics/run.ts";
 import type { Audit } from "../services/audit.ts";
 import { createFeedback } from "../services/feedback.ts";
+import { createForgetting } from "../services/forgetting.ts";
 import { createFading } from "../services/maintenance/fading.ts";
 import { createOverview } from "../services/maintenance/overview.ts";
 import { createPairs } from "../services/maintenance/pairs.ts";
@@ -39,6 +40,7 @@ export function composeUpkeep({ db, graph, audit, keepUndo, embedder, run = crea
       nodeMetrics: createNodeMetrics({ db, run }),
     },
     analytics: createAnalytics({ db, embedder, run }),
+    forgetting: createForgetting({ db, audit }),
     feedback: createFeedback({ db, notes, facts, audit, queue }),
   };
 }

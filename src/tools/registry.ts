@@ -12,6 +12,7 @@ import type { Tool } from "./define.ts";
 import discover from "./discover.ts";
 import entities from "./entities.ts";
 import feedback from "./feedback.ts";
+import forget from "./forget.ts";
 import gaps from "./gaps.ts";
 import hypotheses from "./hypotheses.ts";
 import ingest from "./ingest.ts";
@@ -54,6 +55,7 @@ export const tools: readonly Tool[] = [
   maintenance,
   feedback,
   analytics,
+  forget,
   audit,
   workingMemory,
   whoami,

@@ -12,6 +12,7 @@ import type { Entities } from "../services/entities/entities.ts";
 import type { Episodes } from "../services/episodes.ts";
 import type { Errors } from "../services/errors.ts";
 import type { Feedback } from "../services/feedback.ts";
+import type { Forgetting } from "../services/forgetting.ts";
 import type { Gaps } from "../services/gaps.ts";
 import type { Hypotheses } from "../services/hypotheses.ts";
 import type { Ingest } from "../services/ingest/ingest.ts";
@@ -54,6 +55,7 @@ export interface Services {
   readonly maintenance: Maintenance;
   readonly feedback: Feedback;
   readonly analytics: Analytics;
+  readonly forgetting: Forgetting;
   readonly triggers: Triggers;
   /** How long texts are shown. */
   readonly presentation: { readonly compactChars: number };

@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test";
+import { mentionOf } from "../../src/domain/mentions.ts";
+
+test.each([
+  ["Ana Gil", "please ask ana gil, she knows", true],
+  ["Ana Gil", "Ana Gilbert knows", false],
+  ["Ana Gil", "diana gil", false],
+  ["Redis", "redis_url is set", false],
+  ["Redis", "(redis)", true],
+  ["C++ core", "built with c++ core!", true],
+  ["node.js", "nodexjs", false],
+  ["José Ruiz", "JOSÉ RUIZ", true],
+  ["José Ruiz", "José Ruiz", true],
+  ["支付网关服务", "使用支付网关服务处理退款", true],
+  ["支付网关服务", "使用支付网关处理退款", false],
+  ["API", "the API is down", false],
+])("a text with '%s' in it: %s → %p", (name, text, found) => expect(mentionOf([name])(text)).toBe(found));
+
+test("any of several names, and none at all", () => {
+  expect(mentionOf(["Ana Gil", "Bea Sanz"])("for bea sanz")).toBe(true);
+  expect(mentionOf([])("anything")).toBe(false);
+});
