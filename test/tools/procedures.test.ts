@@ -16,8 +16,8 @@ test("refuses a credential in any text of a recipe, and takes ordinary shell", a
   const add = (more: Reply) => refusal(caller()("cuba_receta", { action: "add", name: "login", steps: [{ do: "log in" }], ...more }));
   const token = "ghp_abcdefghijklmnop";
   for (const [field, more] of [
-    ["steps", { steps: [{ do: "log in", run: `docker login -p ${token}` }] }],
-    ["steps", { steps: JSON.stringify([{ do: token }]) }],
+    ["steps[0].run", { steps: [{ do: "log in", run: `docker login -p ${token}` }] }],
+    ["steps[0].do", { steps: JSON.stringify([{ do: token }]) }],
     ["name", { name: token }],
     ["trigger", { trigger: token }],
     ["preconditions", { preconditions: token }],
