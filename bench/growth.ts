@@ -8,15 +8,11 @@ import { cpus, loadavg } from "node:os";
 import { sql } from "drizzle-orm";
 import { percentile } from "../src/domain/retrieval/metrics.ts";
 import type { Embedder } from "../src/inference/port.ts";
-import { silentLogger } from "../src/kernel/logger.ts";
-import { createChunks } from "../src/services/chunks.ts";
-import { createEmbeddingQueue } from "../src/services/embedding/queue.ts";
-import { createVectors } from "../src/services/embedding/vectors.ts";
-import { loadCorpus } from "../src/services/evaluation/corpus.ts";
 import { createSearch } from "../src/services/search/search.ts";
 import { faroAsAsked } from "../src/tools/search.ts";
 import { benchContext, openBenchDatabase, openBenchServer, withoutModel } from "./retrieval/bench-database.ts";
 import { growthCorpus, growthQuestions } from "./retrieval/growth-corpus.ts";
+import { bulkLoad } from "./retrieval/growth-load.ts";
 
 const args = process.argv.slice(2);
 const option = (name: string, fallback: string) => (args.includes(name) ? (args[args.indexOf(name) + 1] ?? fallback) : fallback);
@@ -52,15 +48,8 @@ for (const size of sizes) {
   const { db, fresh } = server === undefined ? await openBenchDatabase(name) : await openBenchServer(server, name);
   if (fresh) {
     const startedAt = performance.now();
-    const chunks = createChunks({ thresholdChars: 1_800, sizeChars: 1_400 });
-    const queue = createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger });
-    const corpus = growthCorpus(size)
-      .map((row) => JSON.stringify(row))
-      .join("\n");
-    await loadCorpus({ db, chunks, queue }, benchContext({ kind: "none" }), corpus, 3_600_000);
-    await queue.stop();
-    for (const table of ["brain_postings", "brain_observations", "brain_entities"])
-      await db.asOwner((connection) => connection.query(`vacuum analyze ${table}`));
+    const vectors = embedder === randomModel ? { label: embedder.label, of: vectorOf } : undefined;
+    await db.asOwner((connection) => bulkLoad(connection, growthCorpus(size), vectors));
     console.error(`${size} rows loaded in ${Math.round((performance.now() - startedAt) / 1_000)} s`);
   }
   const ask = faroAsAsked({

@@ -39,7 +39,7 @@ export interface BootstrapParts {
 const APP_ROLE = "cuba_app";
 
 /** What is assumed of a server that has not answered yet: the oldest that is served. */
-const unseenServer = { concurrent: true, crossProcessNotify: true, exactVectorLimit: 0, serverVersion: 150_000 };
+const unseenServer = { concurrent: true, crossProcessNotify: true, serverVersion: 150_000 };
 
 /**
  * Opens the database. Embedded: unpacked on first use, migrated, ready. PostgreSQL: the same where it can be reached, else at the first call

@@ -32,6 +32,7 @@ import resourcePlan from "./checks/resource-plan.ts";
 import runtimeRole from "./checks/runtime-role.ts";
 import schema from "./checks/schema.ts";
 import secretFiles from "./checks/secret-files.ts";
+import vectorSigns from "./checks/vector-signs.ts";
 
 export const checks: readonly Check[] = [
   mode,
@@ -55,6 +56,7 @@ export const checks: readonly Check[] = [
   embeddingDim,
   embeddingCoverage,
   abstention,
+  vectorSigns,
   bitemporal,
   decayAnchor,
   consolidation,

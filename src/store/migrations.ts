@@ -14,6 +14,7 @@ import importanceOrder from "../../drizzle/0010_importance_order.sql" with { typ
 import supersededBy from "../../drizzle/0011_superseded_by.sql" with { type: "text" };
 import readAgain from "../../drizzle/0012_read_again.sql" with { type: "text" };
 import leanerInserts from "../../drizzle/0013_leaner_inserts.sql" with { type: "text" };
+import vectorSigns from "../../drizzle/0014_vector_signs.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   { name: "0011_superseded_by", sql: supersededBy },
   { name: "0012_read_again", sql: readAgain },
   { name: "0013_leaner_inserts", sql: leanerInserts },
+  { name: "0014_vector_signs", sql: vectorSigns },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

@@ -19,12 +19,6 @@ import type { Database, Traits, TxLimits } from "./port.ts";
 import { createTurns } from "./queue.ts";
 import { retrying, runTransaction, type Stamping } from "./transaction.ts";
 
-/**
- * Vectors in a column up to which the embedded database scans exactly. Measured: 20,000 × 384 floats in 20 ms, while an HNSW index costs
- * 14 ms an insert and 39 s to build (`design.md` §2).
- */
-export const EXACT_LIMIT = 25_000;
-
 export interface EmbeddedOptions {
   /** The data directory; must exist (`unpackTemplate`). */
   readonly directory: string;
@@ -32,8 +26,6 @@ export interface EmbeddedOptions {
   /** Label of this machine, stored as `origin_node`. */
   readonly nodeName: string;
   readonly log?: Stamping["log"];
-  /** Vectors up to which search scans exactly; a test lowers it. */
-  readonly exactLimit?: number;
   /** How much room the disk has; a test says it. */
   readonly freeBytes?: FreeBytes;
   /** Makes the directory where it is missing: only the template script and tests do. */
@@ -64,7 +56,6 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDa
   const traits: Traits = {
     concurrent: false,
     crossProcessNotify: false,
-    exactVectorLimit: options.exactLimit ?? EXACT_LIMIT,
     serverVersion: Number(rows[0]?.version),
   };
   const house: House = { engine, connection, traits, stopped, freeBytes: options.freeBytes ?? freeBytesOf(options.directory) };

@@ -12,8 +12,6 @@ export interface Traits {
   readonly concurrent: boolean;
   /** NOTIFY reaches other processes. */
   readonly crossProcessNotify: boolean;
-  /** Nearest-neighbour search scans exactly up to this many vectors; an index serves beyond. 0 = always the index. */
-  readonly exactVectorLimit: number;
   /** Server version as `server_version_num`. */
   readonly serverVersion: number;
 }

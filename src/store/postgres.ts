@@ -121,7 +121,6 @@ export function openPostgres(options: ServerOptions): ServerDatabase {
   const traits: Traits = {
     concurrent: true,
     crossProcessNotify: true,
-    exactVectorLimit: 0,
     get serverVersion() {
       return serverVersion;
     },

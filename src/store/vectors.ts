@@ -93,6 +93,7 @@ export async function changeVectorWidth(connection: Connection, dimensions: numb
   try {
     await connection.script("begin; set local statement_timeout = 0");
     for (const name of present) await connection.script(`drop index ${quoted(name)}`);
+    await connection.script("delete from brain_vector_signs; delete from brain_vector_centers");
     for (const { table, column, type } of changed) {
       const model = await connection.query("select 1 from pg_attribute where attrelid = $1::regclass and attname = 'embedding_model'", [
         table,

@@ -13,7 +13,7 @@ function started(environment: Record<string, string>, run: (request: CycleReques
   const rem: Rem = { run, settled: async () => {}, recent: async () => [], llmCallsToday: async () => 0 };
   const jobs = startJobs({
     rem,
-    db: { traits: { concurrent: true, crossProcessNotify: true, exactVectorLimit: 0, serverVersion: 0 }, asOwner: () => Promise.reject() },
+    db: { traits: { concurrent: true, crossProcessNotify: true, serverVersion: 0 }, asOwner: () => Promise.reject() },
     registry: { sweep: () => {} },
     config: configWith(environment),
     consolidates: true,

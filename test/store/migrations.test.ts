@@ -18,9 +18,9 @@ test("the numbers are unique and rise, and line 1 says what changes for the data
 });
 
 eachEngine("a migrated database", (engine) => {
-  test("holds the 51 tables and the ledger", async () => {
+  test("holds the 53 tables and the ledger", async () => {
     const tables = query(z.object({ n: int8 }), () => sql`select count(*) as n from pg_tables where schemaname = 'public'`);
-    expect(await engine.db.read(testScope(), (tx) => tx.first(tables()))).toEqual({ n: 52 });
+    expect(await engine.db.read(testScope(), (tx) => tx.first(tables()))).toEqual({ n: 54 });
   });
 
   test("has every file applied and takes a second run as nothing to do", async () => {

@@ -28,7 +28,7 @@ test("the engine syncs, in UTC, on PostgreSQL 18, and says what it can do", asyn
       sql`select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages, current_setting('timezone') as zone`,
     ),
   ).toEqual({ fsync: "on", pages: "on", zone: "UTC" });
-  expect(db.traits).toMatchObject({ concurrent: false, crossProcessNotify: false, exactVectorLimit: 25_000 });
+  expect(db.traits).toMatchObject({ concurrent: false, crossProcessNotify: false });
   expect(Math.floor(db.traits.serverVersion / 10_000)).toBe(18);
 });
 

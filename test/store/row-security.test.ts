@@ -12,6 +12,7 @@ const THROUGH_ANOTHER = [
   "brain_posting_totals",
   "brain_postings",
   "brain_sync_conflicts",
+  "brain_vector_signs",
 ];
 
 const catalogue = sql`

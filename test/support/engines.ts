@@ -111,7 +111,7 @@ const asTestDatabase = (engine: EngineName, db: Database & OwnerAccess, dispose:
   get traits() {
     return db.traits;
   },
-  read: (ctx, work) => db.read(ctx, work),
+  read: (ctx, work, limits) => db.read(ctx, work, limits),
   write: (ctx, work, limits) => db.write(ctx, work, limits),
   tryLock: (key) => db.tryLock(key),
   listen: (channel, onPayload) => db.listen(channel, onPayload),
@@ -124,9 +124,9 @@ const asTestDatabase = (engine: EngineName, db: Database & OwnerAccess, dispose:
 });
 
 /** A migrated, empty embedded database of its own; dispose it. */
-export async function openTestDatabase(options: { readonly exactLimit?: number } = {}): Promise<TestDatabase> {
+export async function openTestDatabase(): Promise<TestDatabase> {
   const directory = await cloneDirectory();
-  const db = await openEmbedded({ directory, assets: await testAssets(), nodeName: "test", ...options });
+  const db = await openEmbedded({ directory, assets: await testAssets(), nodeName: "test" });
   // Synchronous: Bun removes a tree file by file through its thread pool otherwise, which takes seconds on a busy machine.
   return asTestDatabase("pglite", db, async () => rmSync(directory, { recursive: true, force: true }));
 }

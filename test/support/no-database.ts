@@ -5,7 +5,7 @@ import type { Database } from "../../src/store/port.ts";
 const unreachable = () => Promise.reject(unavailable("no database here"));
 
 export const noDatabase: Database = {
-  traits: { concurrent: false, crossProcessNotify: false, exactVectorLimit: 0, serverVersion: 180_000 },
+  traits: { concurrent: false, crossProcessNotify: false, serverVersion: 180_000 },
   read: unreachable,
   write: unreachable,
   tryLock: async () => undefined,

@@ -22,7 +22,7 @@ export function counting(db: Database): { readonly db: Database; readonly latest
   const read = async (tx: Tx) => new Map((await tx.all(counters(undefined))).map(({ table, rows }) => [table, rows]));
   const counted: Database = {
     traits: db.traits,
-    read: (ctx, work) => db.read(ctx, work),
+    read: (ctx, work, limits) => db.read(ctx, work, limits),
     // The counters may hold what earlier transactions left: the difference counts.
     write: (ctx, work, limits) =>
       db.write(

@@ -16,7 +16,7 @@ const _field = (value: unknown, ...path: (string | number)[]): unknown =>
 describe("cuba_cronica over a database that cannot be reached", () => {
   const down = unavailable("no database");
   const dead = {
-    traits: { concurrent: false, crossProcessNotify: false, exactVectorLimit: 0, serverVersion: 0 },
+    traits: { concurrent: false, crossProcessNotify: false, serverVersion: 0 },
     read: () => Promise.reject(down),
     write: () => Promise.reject(down),
     tryLock: () => Promise.reject(down),

@@ -130,6 +130,7 @@ export function createReembed({
           if (round.stopped || over()) break walk;
         }
       }
+      await vectors.sign();
       const updated = Object.values(updatedByKind).reduce((sum, each) => sum + each, 0);
       return {
         model: embedder.label,

@@ -6,6 +6,7 @@ import { causeChain } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Database } from "../../store/port.ts";
 import { type Embedded, saveVectors, type TextToEmbed, vectorKinds } from "../../store/queries/observations-vectors.ts";
+import { createSigns } from "./signs.ts";
 
 /** The text whose vector stands for a row. */
 export const embeddedText = ({ kind, content, subject, subjectType }: TextToEmbed): string =>
@@ -26,6 +27,8 @@ export interface Vectors {
    * One text a call, so that a question waits for one text at most; nothing is held open while the model works.
    */
   embed(ctx: CallScope, texts: readonly TextToEmbed[]): Promise<Round>;
+  /** Signs every vector of the running model anew: after many were replaced, and where a check found signs missing. */
+  sign(): Promise<void>;
 }
 
 export function createVectors({
@@ -37,6 +40,7 @@ export function createVectors({
   readonly embedder: Embedder;
   readonly log: Logger;
 }): Vectors {
+  const signs = createSigns(db);
   const isThere = () => {
     const { state } = embedder.status();
     return state !== "missing" && state !== "failed";
@@ -72,7 +76,10 @@ export function createVectors({
         }
         return count;
       });
+      await signs.stored(label, stored);
       return { stored, failed, stopped };
     },
+
+    sign: () => signs.refit(embedder.label),
   };
 }

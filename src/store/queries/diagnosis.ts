@@ -72,6 +72,19 @@ export const embeddingCoverage = query(
   where observation_type <> 'superseded'`,
 );
 
+/** Vectors of a model that search serves and its signs do not have, and signs of what it does not serve; no row before signs are taken. */
+export const signCoverage = query(
+  z.object({ signed: int8, missing: int8, strange: int8 }),
+  (q: { readonly model: string }) => sql`
+  select (select count(*) from brain_vector_signs as s where s.center = c.id) as signed,
+         (select count(*) from brain_served_vectors(c.label) as v where not exists (
+           select from brain_vector_signs as s
+           where s.center = c.id and s.kind = v.kind and s.project_key = v.project_key and s.row_id = v.id)) as missing,
+         (select count(*) from brain_vector_signs as s where s.center = c.id and not exists (
+           select from brain_served_vectors(c.label) as v where v.kind = s.kind and v.project_key = s.project_key and v.id = s.row_id)) as strange
+  from brain_vector_centers as c where c.label = ${q.model}::text`,
+);
+
 /** Facts whose validity ends before it begins. Equal bounds are legal: known and refuted in one moment. */
 export const invertedFacts = query(z.object({ n: int8 }), () => sql`select count(*) as n from brain_facts where valid_to < valid_from`);
 

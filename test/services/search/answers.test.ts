@@ -36,7 +36,7 @@ function breaking(db: Database, fragment: string): Database {
   });
   return {
     traits: db.traits,
-    read: (ctx, work) => db.read(ctx, (tx) => work(guard(tx))),
+    read: (ctx, work, limits) => db.read(ctx, (tx) => work(guard(tx)), limits),
     write: (ctx, work, limits) => db.write(ctx, work, limits),
     tryLock: (key) => db.tryLock(key),
     listen: (channel, onPayload) => db.listen(channel, onPayload),

@@ -2,11 +2,14 @@ import { beforeAll, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { newId } from "../../../src/kernel/ids.ts";
+import { createSigns } from "../../../src/services/embedding/signs.ts";
+import { uuidArray, vectorArray } from "../../../src/store/codecs.ts";
 import type { Query } from "../../../src/store/port.ts";
 import { formsInRows } from "../../../src/store/queries/abstention.ts";
 import { observationsOfMentioned } from "../../../src/store/queries/search-context.ts";
 import type { Filters } from "../../../src/store/queries/search-filters.ts";
 import { foundRows } from "../../../src/store/queries/search-rows.ts";
+import { nearestBySigns } from "../../../src/store/queries/search-vectors.ts";
 import {
   bestRows,
   rowsWithWords,
@@ -16,7 +19,7 @@ import {
   wordsBeginning,
 } from "../../../src/store/queries/search-words.ts";
 import { eachEngine, inProject } from "../../support/engines.ts";
-import { seedMany, seedProject } from "../../support/search.ts";
+import { LABEL, seedMany, seedProject, vectorOf } from "../../support/search.ts";
 
 const ROWS = 10_000;
 const WORDS = Array.from({ length: 400 }, (_, at) => `word${at}`);
@@ -50,7 +53,25 @@ eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", 
     const rows = await engine.db.read(inProject(project), (tx) => tx.all(explain), { byKey: true });
     return rows.map((row) => Object.values(row)[0]).join("\n");
   };
-  const LARGE = /Seq Scan on brain_(postings|observations|observation_chunks)\b/;
+  const LARGE = /Seq Scan on brain_(postings|vector_signs|observations|observation_chunks)\b/;
+
+  test("vectors are found by a range of signs and by key, in a window too", async () => {
+    const unit = (at: number) => vectorOf({ [at % 384]: 1, [(at * 7) % 384]: 0.5 });
+    await engine.db.write(inProject(project), (tx) =>
+      tx.run(sql`update brain_observations as o set embedding = v.vector, embedding_model = ${LABEL}::text
+        from unnest(${uuidArray(ids)}, ${vectorArray(ids.map((_, at) => unit(at)))}) as v(id, vector) where o.id = v.id`),
+    );
+    await createSigns(engine.db).refit(LABEL);
+    for (const after of [undefined, "2020-01-01T00:00:00Z"]) {
+      const q = { vector: unit(3), label: LABEL, depth: 100, pool: 400, withEpisodes: true, filters: { ...filters(), after } };
+      const plan = await planOf(nearestBySigns(q));
+      expect(plan).not.toMatch(LARGE);
+      expect(plan).toMatch(/Index Only Scan using brain_vector_signs_pkey/);
+      const found = await engine.db.read(inProject(project), (tx) => tx.all(nearestBySigns(q)), { byKey: true });
+      expect(found).toHaveLength(100);
+      expect(found[0]?.distance).toBeCloseTo(0, 5);
+    }
+  }, 60_000);
 
   test("statistics, postings, spellings, scores and rows are found by index", async () => {
     const forms = ["word1", "word2", "common"];
