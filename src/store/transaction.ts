@@ -42,13 +42,12 @@ const principalStamp = (principal: CallScope["principal"]): string =>
 
 /**
  * Plans of statements that find their rows by key (`0071`). Without bitmaps an index that has the wanted order is followed, not sorted again.
- * jit: before PostgreSQL 18 a forbidden way is one that costs ten billion, and that much cost is worth compiling: seconds for a lookup.
+ * Sessions have `jit` off: before PostgreSQL 18 a forbidden way is one that costs ten billion, and that much cost would be worth compiling.
  */
 const byKeyPlans: readonly [string, string][] = [
   ["plan_cache_mode", "force_generic_plan"],
   ["enable_seqscan", "off"],
   ["enable_bitmapscan", "off"],
-  ["jit", "off"],
 ];
 
 /** The first statement: role, project, principal, node and limits, all transaction-local, in one round trip. */

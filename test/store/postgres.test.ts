@@ -59,7 +59,7 @@ describe.skipIf(server === "")("on a server", () => {
       db,
       sql`select current_setting('timezone') as zone, current_setting('hnsw.ef_search') as ef, current_setting('hnsw.iterative_scan') as scan,
                  current_setting('random_page_cost') as cost, current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
-                 current_setting('idle_in_transaction_session_timeout') as idle, current_setting('effective_io_concurrency') as io`,
+                 current_setting('idle_in_transaction_session_timeout') as idle, current_setting('effective_io_concurrency') as io, current_setting('jit') as jit`,
     );
     expect(seen).toEqual({
       zone: "UTC",
@@ -70,6 +70,7 @@ describe.skipIf(server === "")("on a server", () => {
       lock: "10s",
       idle: "1min",
       io: "200",
+      jit: "off",
     });
   });
 
