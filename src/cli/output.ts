@@ -1,5 +1,7 @@
 /** Where a command's words go: standard output carries the result and nothing else, standard error all the rest. */
 
+import { visible } from "../kernel/text.ts";
+
 export interface Output {
   /** One line (or several) of the result. */
   line(text?: string): void;
@@ -16,12 +18,16 @@ export interface Sinks {
   readonly stderr: (text: string) => void;
 }
 
-/** @param spell turns the commands that a text names into what is typed here */
+/**
+ * What cannot be seen is written out: a memory may hold escape sequences, and printed as they are they would clear the screen, set the title or fill the
+ * clipboard of whoever looks at it. `\u009b` begins such a sequence too, and JSON leaves it as it is.
+ * @param spell turns the commands that a text names into what is typed here
+ */
 export const createOutput = ({ stdout, stderr }: Sinks, spell: (text: string) => string = (text) => text): Output => ({
-  line: (text = "") => stdout(`${text}\n`),
+  line: (text = "") => stdout(`${visible(text)}\n`),
   tell: (text) => stdout(`${spell(text)}\n`),
-  json: (value) => stdout(`${JSON.stringify(value, null, 2)}\n`),
-  note: (text) => stderr(`${spell(text)}\n`),
+  json: (value) => stdout(`${visible(JSON.stringify(value, null, 2))}\n`),
+  note: (text) => stderr(`${visible(spell(text))}\n`),
 });
 
 /** What a command would do. */

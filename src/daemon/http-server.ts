@@ -204,7 +204,7 @@ function createHandler(options: HttpDoorOptions, opened: Promise<House>, rules: 
       clients: [...clients.list(), ...(house?.local() ?? []).map(({ label, idleSecs }) => ({ client: label, idleSecs }))],
     };
     return Response.json(healthBody(facts, context, access === "full" ? "full" : "restricted"), {
-      headers: { "cache-control": "no-store" },
+      headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" },
     });
   };
   const onEvents = (request: Request, access: Access): Response => {
@@ -213,7 +213,11 @@ function createHandler(options: HttpDoorOptions, opened: Promise<House>, rules: 
     if (ticket === null ? access !== "full" : !events.redeem(ticket))
       return refusal(ticket === null && access === "peer" ? 403 : access === "throttled" ? 429 : 401);
     return new Response(events.stream().pipeThrough(new TextEncoderStream()), {
-      headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store", "x-content-type-options": "nosniff" },
+      headers: {
+        "content-type": "text/event-stream; charset=utf-8",
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      },
     });
   };
   const onTicket = (request: Request, access: Access): Response => {
@@ -249,7 +253,7 @@ function createHandler(options: HttpDoorOptions, opened: Promise<House>, rules: 
     if (pathname === "/panel" && options.panel !== undefined) return await options.panel(request);
     return new Response("Not found. MCP clients POST to /mcp; people open /connect.\n", {
       status: 404,
-      headers: { "content-type": "text/plain; charset=utf-8" },
+      headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
     });
   };
 

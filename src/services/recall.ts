@@ -3,7 +3,7 @@ import { wilsonLowerBound } from "../domain/strength/reliability.ts";
 import type { CallScope, Scope } from "../kernel/context.ts";
 import { causeChain, notFound } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { oneLine } from "../kernel/text.ts";
+import { oneLine, visible } from "../kernel/text.ts";
 import { tokenCounter } from "../kernel/tokens.ts";
 import type { Database, Query } from "../store/port.ts";
 import { projectByName } from "../store/queries/projects.ts";
@@ -70,7 +70,9 @@ export function createRecall({ db }: { readonly db: Database }): Recall {
       /** A section that cannot be read is named, and keeps none of the others back. */
       const section = async <Row>(name: string, ask: Query<Row>, lines: (rows: readonly Row[]) => readonly string[]): Promise<Section> => {
         try {
-          return { name, lines: lines(await db.read({ ...ctx, scope }, (tx) => tx.all(ask))) };
+          const shown = lines(await db.read({ ...ctx, scope }, (tx) => tx.all(ask)));
+          // Escape sequences and marks that turn the writing direction reach neither a terminal nor a model.
+          return { name, lines: shown.map(visible) };
         } catch (cause) {
           if (ctx.signal.aborted) throw cause;
           ctx.log.warn("a section of recall could not be read", { section: name, cause: causeChain(cause) });

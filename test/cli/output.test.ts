@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { spellCommands } from "../../src/cli/output.ts";
+import { createOutput, spellCommands } from "../../src/cli/output.ts";
 import { runCli } from "../../src/cli/run.ts";
 import { fakeHost } from "./fake-host.ts";
 
@@ -24,5 +24,26 @@ describe("commands that a text names", () => {
     const failing = { ...fakeHost({ failToOpen: new Error("boom") }), typed: ["/opt/bun", "/src/main.ts"] as const };
     expect(await runCli(["search", "x"], failing)).toBe(1);
     expect(failing.err()).toContain("'/opt/bun /src/main.ts doctor' checks the installation");
+  });
+});
+
+describe("what a memory says", () => {
+  const STORED = "\u001b[2J\u001b]0;owned\u0007 red \u009b31m and \u202e backwards\ta tab\nand a line";
+  const SEEN = "\\u001b[2J\\u001b]0;owned\\u0007 red \\u009b31m and \\u202e backwards\ta tab\nand a line";
+
+  test("cannot drive the terminal of whoever looks at it: escape sequences are written out", () => {
+    let out = "";
+    let err = "";
+    const output = createOutput({ stdout: (text) => (out += text), stderr: (text) => (err += text) });
+    output.line(STORED);
+    output.note(STORED);
+    expect([out, err]).toEqual([`${SEEN}\n`, `${SEEN}\n`]);
+  });
+
+  test("stays the same value as JSON", () => {
+    let out = "";
+    createOutput({ stdout: (text) => (out += text), stderr: () => {} }).json({ content: STORED });
+    for (const sign of ["\u001b", "\u0007", "\u009b", "\u202e"]) expect(out).not.toContain(sign);
+    expect(JSON.parse(out)).toEqual({ content: STORED });
   });
 });
