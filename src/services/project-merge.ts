@@ -2,7 +2,15 @@
 import { invalid } from "../kernel/errors.ts";
 import type { Tx } from "../store/port.ts";
 import { foldEntities } from "../store/queries/entity-merge.ts";
-import { foldProcedures, moveRows, renameClashingArtifacts, rowsIn, sameEntities } from "../store/queries/project-merge.ts";
+import {
+  foldProcedures,
+  indexMovesApart,
+  moveIndex,
+  moveRows,
+  renameClashingArtifacts,
+  rowsIn,
+  sameEntities,
+} from "../store/queries/project-merge.ts";
 import { deleteProject, projectByName, tablesOfProjects, upsertProject } from "../store/queries/projects.ts";
 import { projectNamed } from "./identity/project-names.ts";
 
@@ -60,10 +68,13 @@ async function moveAll(
   for (const statement of foldProcedures({ from, to })) await tx.run(statement);
   await tx.run(renameClashingArtifacts({ from, to }));
   const rows: Record<string, number> = {};
+  await tx.run(indexMovesApart(true));
   for (const table of tables) {
     const count = await tx.run(moveRows({ table, from, to }));
     if (count > 0) rows[table] = count;
   }
+  for (const statement of moveIndex({ from, to })) await tx.run(statement);
+  await tx.run(indexMovesApart(false));
   return { folded: folds.length, rows };
 }
 

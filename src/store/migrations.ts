@@ -15,6 +15,7 @@ import supersededBy from "../../drizzle/0011_superseded_by.sql" with { type: "te
 import readAgain from "../../drizzle/0012_read_again.sql" with { type: "text" };
 import leanerInserts from "../../drizzle/0013_leaner_inserts.sql" with { type: "text" };
 import vectorSigns from "../../drizzle/0014_vector_signs.sql" with { type: "text" };
+import movingProjects from "../../drizzle/0015_moving_projects.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   { name: "0012_read_again", sql: readAgain },
   { name: "0013_leaner_inserts", sql: leanerInserts },
   { name: "0014_vector_signs", sql: vectorSigns },
+  { name: "0015_moving_projects", sql: movingProjects },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

@@ -116,6 +116,41 @@ eachEngine("projects", (engine) => {
     expect(await of.projects.backfill(context, "home", true)).toMatchObject({ kind: "assigned", rows: {} });
   });
 
+  test("the index of words moves as a whole: every word, every count, and not row by row", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    for (let row = 0; row < 20; row++) await remember(null, `Entity ${row}`, `memory number ${row} of the zeppelin`, "note");
+    const index = () =>
+      rows(sql`
+        select p.project_key::text as key, p.kind, count(distinct p.row_id)::int as rows, sum(p.tf)::int as words, count(*)::int as postings
+        from brain_postings as p group by 1, 2 order by 1, 2`);
+    const totals = () =>
+      rows(sql`
+        select t.project_key::text as key, t.kind, sum(t.row_count)::int as rows, sum(t.word_count)::int as words
+        from brain_posting_totals as t group by 1, 2 having sum(t.row_count) <> 0 or sum(t.word_count) <> 0 order by 1, 2`);
+    const withoutKey = (found: Record<string, unknown>[]) => found.map(({ key: _, ...rest }) => rest);
+    const counted = (found: Record<string, unknown>[]) => found.map(({ postings: _, ...rest }) => rest);
+    const before = await index();
+    for (const move of [() => of.projects.backfill(context, "home", true), () => of.projects.merge(context, "home", "other", true)]) {
+      await move();
+      const after = await index();
+      expect(withoutKey(after)).toEqual(withoutKey(before));
+      expect(await totals()).toEqual(counted(after));
+      expect(new Set(after.map(({ key }) => key))).toEqual(
+        new Set((await rows(sql`select distinct project_id::text as id from brain_observations`)).map(({ id }) => id)),
+      );
+    }
+    const changes = await rows(
+      sql`select max(changes)::int as n from brain_posting_totals as t join brain_projects as p on p.id = t.project_key`,
+    );
+    expect(changes).toEqual([{ n: 1 }]);
+    // Afterwards rows index their own words again.
+    await engine.db.write(everything, async (tx) => {
+      await tx.run(sql`update brain_observations set content = content || ' again', lexical = lexical || ' again'`);
+    });
+    expect(await totals()).toEqual(counted(await index()));
+  });
+
   test("the catalogue names every table that a merge must move", async () => {
     const listed = await rows(sql`
       select table_name::text as name from information_schema.columns

@@ -20,6 +20,31 @@ export const rowsIn = query(
 export const moveRows = (q: { table: string; from: string | null; to: string }) => sql`
   update ${table(q.table)} set project_id = ${q.to}::uuid where project_id is not distinct from ${q.from}::uuid`;
 
+/** Where rows of a project (null: of none) stand in the index of words. */
+const indexKey = (project: string | null): SQL => sql`brain_project_key(${project}::uuid)`;
+
+/** Says for the rest of the transaction, or takes back, that rows which change their project do not index their words by themselves. */
+export const indexMovesApart = (isOn: boolean): SQL => sql`select set_config('app.moves_project', ${isOn ? "on" : "off"}::text, true)`;
+
+/**
+ * The index of words follows a project whose rows have all moved. Totals are subtracted and added, not set: other connections count in the same rows.
+ */
+export const moveIndex = (q: { from: string | null; to: string }): SQL[] => [
+  sql`update brain_postings set project_key = ${indexKey(q.to)} where project_key = ${indexKey(q.from)}`,
+  sql`
+  with moved as (
+    select kind, slot, row_count, word_count from brain_posting_totals where project_key = ${indexKey(q.from)}
+  ), reduced as (
+    update brain_posting_totals as t
+    set row_count = t.row_count - m.row_count, word_count = t.word_count - m.word_count, changes = t.changes + 1
+    from moved as m where t.project_key = ${indexKey(q.from)} and t.kind = m.kind and t.slot = m.slot
+  )
+  insert into brain_posting_totals as t (kind, project_key, slot, row_count, word_count, changes)
+  select m.kind, ${indexKey(q.to)}, m.slot, m.row_count, m.word_count, 1 from moved as m
+  on conflict (kind, project_key, slot) do update
+  set row_count = t.row_count + excluded.row_count, word_count = t.word_count + excluded.word_count, changes = t.changes + 1`,
+];
+
 /** Entities that both sides have by name. */
 export const sameEntities = query(
   z.object({ loser: uuid, winner: uuid }),
