@@ -1,6 +1,6 @@
 /** The compiled program as a bench drives it: JSON-RPC over the pipes of real processes, in a home of its own. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
@@ -129,6 +129,17 @@ export function residentMb(pid: number): number {
     return Math.round(Number(found?.[1] ?? 0) / 1000);
   } catch {
     return 0;
+  }
+}
+
+/** Processor time of a process so far, all its threads, milliseconds: what a call costs whoever else uses the machine. 0 where the system does not tell. */
+export function processorMs(pid: number): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const nanoseconds = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, "utf8").split(" ")[0]));
+    return nanoseconds.reduce((sum, each) => sum + each, 0) / 1e6;
+  } catch {
+    return 0; // a thread that ended while it was read
   }
 }
 
