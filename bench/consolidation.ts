@@ -83,7 +83,8 @@ const ctx = benchContext({ kind: "none" });
 let asked = 0;
 const search = async (): Promise<number> => {
   const at = ++asked;
-  const query = `${words[at % words.length]} ${words[(at * 7) % words.length]} number ${at * 13}`;
+  // A word of one row: questions whose every word is in a third of the rows cost seconds by themselves here, and would hide what is asked.
+  const query = String((at * 1_301) % observations);
   const startedAt = performance.now();
   const leave = calls.enter();
   await ask(ctx, { query, track_access: false }, {}).finally(leave);

@@ -12,6 +12,7 @@ import { VERSION } from "../kernel/version.ts";
 import { createDispatcher, type Dispatcher } from "../mcp/dispatch.ts";
 import { createResourceMethods } from "../mcp/resources.ts";
 import { createMcpServer } from "../mcp/server.ts";
+import { createEntityDuplicates } from "../services/duplicates/entities.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
@@ -19,6 +20,7 @@ import { createFetchPage, internet } from "../services/library-docs/fetch-page.t
 import { createLibraryDocs } from "../services/library-docs/library-docs.ts";
 import { createProjects } from "../services/projects.ts";
 import { createRecall } from "../services/recall.ts";
+import { createAutolink } from "../services/relations/autolink.ts";
 import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
 import { createResources } from "../services/resources.ts";
@@ -34,6 +36,7 @@ import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
 import { calibrationMethods } from "./calibration-methods.ts";
 import { composeCognition } from "./cognition.ts";
 import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
+import { duplicateMethods } from "./duplicate-methods.ts";
 import { composeGraph } from "./graph.ts";
 import { startJobs } from "./jobs.ts";
 import { chatFacts, ladderFor, nonce } from "./judge.ts";
@@ -185,8 +188,9 @@ function assemble(
       requestEmbedding: graph.queue.poke,
       further: [
         ...consolidationMethods({ db, rem, stopped: stopped.signal }),
-        recallMethod(createRecall({ db })),
         ...calibrationMethods({ db, calibration }),
+        ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue }), autolink: createAutolink({ db }) }),
+        recallMethod(createRecall({ db })),
       ],
       evaluation: {
         db,

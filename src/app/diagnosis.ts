@@ -1,6 +1,7 @@
 /** Gathers what `doctor` judges: from the process that owns the database, and from outside. Migrates nothing, starts nothing. */
 import { lstatSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { hookLogOf, readHookFailures } from "../cli/hook-log.ts";
 import type { Config } from "../config/load.ts";
 import { availableMb } from "../config/machine-readings.ts";
 import { chooseDatabase, modes } from "../config/modes.ts";
@@ -93,6 +94,7 @@ export function ownerState(place: DaemonPaths, found: Linked): OwnerState {
   return record === undefined ? { kind: "none" } : { kind: "dead", pid: record.pid };
 }
 
+const SHOWN_HOOK_FAILURES = 3;
 /** Longest wait for whoever listens on the HTTP address, milliseconds. */
 const PORT_PROBE_MS = 1_000;
 
@@ -106,6 +108,7 @@ export function outsideFacts(config: Config, place: DaemonPaths, found: Linked):
     owner: ownerState(place, found),
     dataDirectory: place.dataDir,
     processes: async () => ourProcesses(),
+    hookFailures: () => readHookFailures(hookLogOf(place.dataDir), SHOWN_HOOK_FAILURES),
     exposedFiles: async () => exposedFiles(config),
   };
 }

@@ -1,6 +1,7 @@
 /** What a command finds around it: output, signals, configuration, and the roads to the memories. */
 import { dependencies } from "../../package.json" with { type: "json" };
 import type { CliHost, Installation } from "../cli/command.ts";
+import { hookLogOf, noteHookFailure } from "../cli/hook-log.ts";
 import { environment } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import { homeOf, requirePath } from "../config/paths.ts";
@@ -78,6 +79,11 @@ export function processHost(): CliHost {
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
     migrate: async (options) => (await import("./migrate.ts")).runMigrations(warned(), options, signal),
     changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(warned(), options, signal),
+    runningMs: () => performance.now(),
+    noteHookFailure: (reason) => {
+      const { dataDir } = facts().config.paths;
+      if (dataDir !== undefined) noteHookFailure(hookLogOf(dataDir), reason, new Date());
+    },
     chatState: () => chatState(facts().config),
     probeChat: () => probeChat(facts().config, signal),
     runningServer: () => {

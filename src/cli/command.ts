@@ -38,6 +38,10 @@ export interface CliHost {
   readonly chatState: () => ChatState;
   /** Looks whether the chosen endpoint answers; asks it no question. */
   readonly probeChat: () => Promise<{ readonly reached: boolean; readonly detail: string }>;
+  /** Milliseconds since this process began. */
+  readonly runningMs: () => number;
+  /** Keeps the reason why a hook had nothing to give, where `doctor` finds it. Never throws. */
+  readonly noteHookFailure: (reason: string) => void;
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
 }

@@ -23,6 +23,11 @@ export type OwnerMethod =
   | "owner/coverage"
   | "owner/load"
   | "owner/rem"
+  | "owner/duplicates"
+  | "owner/duplicate"
+  | "owner/fold-snapshot"
+  | "owner/fold"
+  | "owner/links"
   | "owner/recall";
 
 export interface Gateway extends AsyncDisposable {

@@ -1,12 +1,18 @@
 /** Every command, in the order of the help. Dispatch, help, docs/commands.md and the tests derive from this array. */
 import type { Command } from "./command.ts";
+
 import calibrate from "./commands/calibrate.ts";
+
+import dedupe from "./commands/dedupe.ts";
+
 import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import evaluate from "./commands/eval.ts";
+import link from "./commands/link.ts";
 import llm from "./commands/llm.ts";
 import migrate from "./commands/migrate.ts";
 import models from "./commands/models.ts";
+import project from "./commands/project.ts";
 import recall from "./commands/recall.ts";
 import reembed from "./commands/reembed.ts";
 import rem from "./commands/rem.ts";
@@ -22,6 +28,9 @@ export const commands: readonly Command[] = [
   save,
   recall,
   deleteMemory,
+  dedupe,
+  link,
+  project,
   doctor,
   migrate,
   models,

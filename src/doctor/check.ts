@@ -142,6 +142,8 @@ export interface OutsideFacts {
   readonly owner: OwnerState;
   readonly dataDirectory: string;
   readonly processes: () => Promise<readonly OurProcess[] | undefined>;
+  /** Why sessions lately began without their memories, newest first. */
+  readonly hookFailures: () => readonly { readonly at: string; readonly reason: string }[];
   /** Files that hold a secret and can be read by others. */
   readonly exposedFiles: () => Promise<readonly string[]>;
 }

@@ -32,6 +32,7 @@ import resourcePlan from "./checks/resource-plan.ts";
 import runtimeRole from "./checks/runtime-role.ts";
 import schema from "./checks/schema.ts";
 import secretFiles from "./checks/secret-files.ts";
+import sessionHook from "./checks/session-hook.ts";
 import vectorSigns from "./checks/vector-signs.ts";
 
 export const checks: readonly Check[] = [
@@ -67,5 +68,6 @@ export const checks: readonly Check[] = [
   corpus,
   graphConnectivity,
   secretFiles,
+  sessionHook,
   binaryFreshness,
 ];

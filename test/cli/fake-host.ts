@@ -122,6 +122,8 @@ export function fakeHost(script: Script = {}): FakeHost {
       return script.columns ?? [];
     },
     diagnose: async () => script.findings ?? [],
+    runningMs: () => 0,
+    noteHookFailure: (reason) => void life.push(`noted ${reason}`),
     chatState: () => script.chatState ?? nothingChosen,
     probeChat: async () => {
       life.push("probed");

@@ -53,6 +53,22 @@ test("a failure ends with 1, and with 0, an empty output and its reason for a ho
   expect(await run(["--quiet", "-p", "typo"], refusing)).toMatchObject({ code: 0, out: "" });
 });
 
+test("what kept a hook from its memories is noted for doctor, and nothing is noted where all went well", async () => {
+  const failing = fakeHost({ failToOpen: unavailable("The database is away.") });
+  await runCli(["recall", "--quiet"], failing);
+  expect(failing.life).toEqual(["noted The database is away."]);
+  const well = fakeHost(answering(found()));
+  await runCli(["recall", "--quiet"], well);
+  expect(well.life.some((line) => line.startsWith("noted"))).toBe(false);
+});
+
+test("the time that the program took to start counts", async () => {
+  const began = performance.now();
+  const late = { ...fakeHost(), runningMs: () => 2_790, openGateway: () => new Promise<never>(() => {}) };
+  expect(await runCli(["recall", "--quiet"], late)).toBe(0);
+  expect(performance.now() - began).toBeLessThan(2_500);
+});
+
 test("a hook that gets no answer ends after three seconds with nothing printed", async () => {
   const began = performance.now();
   const hanging = fakeHost();

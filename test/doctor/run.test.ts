@@ -92,6 +92,7 @@ const outside = (given: Partial<OutsideFacts> = {}): OutsideFacts => ({
   owner: { kind: "none" },
   dataDirectory: "/data",
   processes: async () => [],
+  hookFailures: () => [],
   exposedFiles: async () => [],
   ...given,
 });
@@ -208,33 +209,6 @@ eachEngine("a healthy database", (engine) => {
     await db.reset();
   });
 
-  test("that no cycle ran, that one found nothing to do, and that one's model gave up look different; parked rows and questions are counted", async () => {
-    const db = engine.db;
-    await db.reset();
-    const found = async () => named(await diagnoseOwner(withDatabase(db)), "consolidation");
-    const cycle = (ago: string, error: string | null, failed: number, calls: number) =>
-      db.write(testScope(), (tx) =>
-        tx.run(sql`insert into brain_rem_cycles (started_at, finished_at, duration_ms, error, relation_scan_failed, llm_calls)
-          values (now() - ${ago}::interval, now() - ${ago}::interval, 12, ${error}::text, ${failed}::int, ${calls}::int)`),
-      );
-    expect(await found()).toMatchObject({ status: "ok", detail: expect.stringContaining("no cycle has run yet") });
-    await cycle("6 hours", null, 0, 0);
-    expect(await found()).toMatchObject({ status: "ok", detail: expect.stringContaining("none since") });
-    await cycle("2 seconds", null, 0, 0);
-    expect((await found()).detail).toMatch(/after 12 ms; 0 questions to a language model today$/);
-    await cycle("1 second", null, 2, 3);
-    await db.write(testScope(), (tx) => tx.run(sql`insert into brain_entities (name, relation_scan_attempts) values ('a', 8)`));
-    expect(await found()).toMatchObject({
-      status: "warn",
-      detail: expect.stringContaining(
-        "3 questions to a language model today; 1 rows that a model failed on 8 times are left out; its language model failed on 2 rows",
-      ),
-    });
-    await cycle("0 seconds", "unfinished: in phase decay", 0, 0);
-    expect(await found()).toMatchObject({ status: "warn", detail: expect.stringContaining("unfinished: in phase decay") });
-    await db.reset();
-  });
-
   test("a check that breaks is a finding of its own, and the others go on", async () => {
     const db = engine.db;
     const findings = await diagnoseOwner(withDatabase(db, { database: { db, migrations: () => Promise.reject(new Error("disk gone")) } }));
@@ -287,6 +261,12 @@ describe("from outside", () => {
     expect(await one("binary_freshness", { processes })).toMatchObject({
       status: "warn",
       detail: "still running a replaced program: 4 (memory-industry)",
+    });
+    expect(await one("session_hook", {})).toMatchObject({ status: "ok" });
+    const failures = [{ at: "2026-01-01T00:00:00.000Z", reason: "Nothing was recalled within 3 seconds." }];
+    expect(await one("session_hook", { hookFailures: () => failures })).toMatchObject({
+      status: "warn",
+      detail: "2026-01-01T00:00:00.000Z: Nothing was recalled within 3 seconds.",
     });
     expect(await one("secret_files", { exposedFiles: async () => ["/h/llm.env"] })).toMatchObject({
       status: "warn",

@@ -7,8 +7,8 @@ import type { Gateway } from "../gateway.ts";
 
 /** About one page: what a model reads before it knows what it is asked. */
 const DEFAULT_TOKENS = 900;
-/** A session must not wait for its memories longer than this, milliseconds. */
-const HOOK_LIMIT_MS = 3_000;
+/** A session must not wait for its memories longer than 3 seconds, the start of the program and its end included, milliseconds. */
+const HOOK_LIMIT_MS = 2_800;
 
 export default command({
   name: "recall",
@@ -36,13 +36,19 @@ export default command({
     try {
       const found = read(await withinLimit(host, (road) => road.ask("owner/recall", wanted)));
       if (found.text !== "") host.stdout(`${found.text}\n`);
-      if (found.failed.length > 0) host.stderr(`memory-industry recall: could not be read: ${found.failed.join(", ")}.\n`);
+      if (found.failed.length > 0) fail(host, `could not be read: ${found.failed.join(", ")}.`);
     } catch (error) {
-      host.stderr(`memory-industry recall: ${present(error).text}\n`);
+      fail(host, present(error).text);
     }
     return 0;
   },
 });
+
+/** A hook fails in silence: the reason is kept for `doctor`. */
+function fail(host: CliHost, reason: string): void {
+  host.stderr(`memory-industry recall: ${reason}\n`);
+  host.noteHookFailure(reason);
+}
 
 interface Found {
   readonly project: string | null;
@@ -77,8 +83,8 @@ function nothing({ project, leftOut }: Found): string {
 async function withinLimit<T>(host: CliHost, work: (road: Gateway) => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new MemoryError("timeout", `Nothing was recalled within ${HOOK_LIMIT_MS / 1_000} seconds.`)),
-    HOOK_LIMIT_MS,
+    () => late.reject(new MemoryError("timeout", "Nothing was recalled within 3 seconds.")),
+    Math.max(0, HOOK_LIMIT_MS - host.runningMs()),
   );
   const whole = async () => {
     const road = await host.openGateway({ project: undefined });

@@ -1,0 +1,38 @@
+/** What the commands `dedupe`, `link` and `project` ask of the owner of the memories. */
+import { z } from "zod";
+import type { CallScope } from "../kernel/context.ts";
+import type { OwnerMethod } from "../mcp/server.ts";
+import type { EntityDuplicates } from "../services/duplicates/entities.ts";
+import type { Autolink } from "../services/relations/autolink.ts";
+
+const fold = z.object({ loser: z.uuid(), winner: z.uuid() });
+const thresholds = z.object({ threshold: z.number().min(0).max(1).optional(), minSessions: z.number().int().min(1).optional() });
+
+/** Every project: what is one and what belongs together is asked of the whole memory, inside each project. */
+const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
+
+export function duplicateMethods({ duplicates, autolink }: { duplicates: EntityDuplicates; autolink: Autolink }): [string, OwnerMethod][] {
+  return [
+    ["owner/duplicates", (_params, { signal }) => duplicates.report(everything(signal))],
+    [
+      "owner/duplicate",
+      async (params, { signal, scope }) => {
+        const names = z.object({ loser: z.string(), winner: z.string() }).parse(params);
+        return await duplicates.named({ ...everything(signal), scope: await scope() }, names);
+      },
+    ],
+    ["owner/fold-snapshot", ({ losers }, { signal }) => duplicates.snapshot(everything(signal), z.array(z.uuid()).parse(losers))],
+    ["owner/fold", ({ folds }, { signal }) => duplicates.fold(everything(signal), z.array(fold).parse(folds))],
+    [
+      "owner/links",
+      async (params, { signal }) => {
+        const { threshold, minSessions } = thresholds.parse(params);
+        const found = await autolink.propose(everything(signal), {
+          ...(threshold === undefined ? {} : { threshold }),
+          ...(minSessions === undefined ? {} : { minSessions }),
+        });
+        return params.apply === true ? { found, made: await autolink.store(everything(signal), found) } : { found, made: 0 };
+      },
+    ],
+  ];
+}

@@ -1,0 +1,153 @@
+/**
+ * Entities that are one (`cli-daemon.md` §3.11). Two tiers: names that are one by their key, inside one project, can be merged by themselves; names that
+ * only look alike are shown and never merged by a rule: `G-Codes Reference Guide` and `M-Codes Reference Guide` are 0.88 alike and two things.
+ */
+
+import { cleanName } from "../../domain/names.ts";
+import { createNearNames } from "../../domain/near-names.ts";
+import type { CallScope } from "../../kernel/context.ts";
+import { ambiguous, invalid, notFound } from "../../kernel/errors.ts";
+import type { Database } from "../../store/port.ts";
+import {
+  candidatesIn,
+  candidatesNamed,
+  type DuplicateCandidate,
+  foldSnapshot,
+  lockedPair,
+  rememberFold,
+} from "../../store/queries/entity-duplicates.ts";
+import { foldEntities } from "../../store/queries/entity-merge.ts";
+import { renameSubject } from "../../store/queries/facts.ts";
+import { FIRST_ID, windowEnd } from "../../store/queries/windows.ts";
+
+export interface EntityFold {
+  readonly loser: DuplicateCandidate;
+  readonly winner: DuplicateCandidate;
+}
+
+export interface LikelyPair {
+  readonly a: DuplicateCandidate;
+  readonly b: DuplicateCandidate;
+  readonly similarity: number;
+}
+
+export interface DuplicateReport {
+  /** Names with one key in one project: one fold for each loser. */
+  readonly exact: readonly EntityFold[];
+  /** Names that look alike, the most alike first, at most {@link SHOWN_LIKELY}. */
+  readonly likely: readonly LikelyPair[];
+  readonly likelyTotal: number;
+}
+
+export interface Folded {
+  readonly merged: readonly { readonly loser: string; readonly winner: string; readonly observations: number }[];
+  /** Folds that no longer held when their turn came; nothing was changed for them. */
+  readonly skipped: readonly string[];
+}
+
+export interface EntityDuplicates {
+  report(ctx: CallScope): Promise<DuplicateReport>;
+  /** The fold that a person names. @throws MemoryError `not_found`, `ambiguous`, `invalid` */
+  named(ctx: CallScope, names: { readonly loser: string; readonly winner: string }): Promise<EntityFold>;
+  /** What the folds will move and drop, for the undo file. */
+  snapshot(ctx: CallScope, losers: readonly string[]): Promise<readonly unknown[]>;
+  /** One transaction a fold. */
+  fold(ctx: CallScope, folds: readonly { readonly loser: string; readonly winner: string }[]): Promise<Folded>;
+}
+
+/** Names more alike than this are shown. */
+const LIKELY_SIMILARITY = 0.7;
+export const SHOWN_LIKELY = 100;
+const ENTITIES_AT_ONCE = 1_000;
+/** Names compared before others have their turn. */
+const COMPARED_AT_ONCE = 500;
+
+/** Most observations, ties by the smaller id. */
+const byWorth = (a: DuplicateCandidate, b: DuplicateCandidate): number => b.observations - a.observations || (a.id < b.id ? -1 : 1);
+
+export function createEntityDuplicates({ db, queue }: { readonly db: Database; readonly queue: { poke(): void } }): EntityDuplicates {
+  const only = async (ctx: CallScope, rawName: string): Promise<DuplicateCandidate> => {
+    const name = cleanName(rawName);
+    const found = await db.read(ctx, (tx) => tx.all(candidatesNamed({ name, scope: ctx.scope })));
+    const [first, second] = found;
+    if (first === undefined) throw notFound("entity", name, { next: "Nothing was changed. memory-industry search finds names." });
+    if (second !== undefined)
+      throw ambiguous(
+        `'${name}' is an entity in several projects (${found.map(({ projectName }) => projectName ?? "none").join(", ")}). Nothing was changed. Run the command in the directory of the one that is meant.`,
+        { field: "name" },
+      );
+    return first;
+  };
+
+  return {
+    async report(ctx) {
+      const near = createNearNames<DuplicateCandidate>(LIKELY_SIMILARITY);
+      const byKey = new Map<string, DuplicateCandidate[]>();
+      for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
+        const from: string = after;
+        after = await db.read(ctx, async (tx) => {
+          const end = (await tx.first(windowEnd({ table: "entities", after: from, size: ENTITIES_AT_ONCE })))?.id;
+          const found = await tx.all(candidatesIn({ after: from, upTo: end, scope: ctx.scope }));
+          near.add(found);
+          for (const entity of found) {
+            // Names of separators alone have no key, and are nobody's double.
+            if (entity.nameKey === "") continue;
+            const key = `${entity.projectId ?? ""}/${entity.nameKey}`;
+            byKey.set(key, [...(byKey.get(key) ?? []), entity]);
+          }
+          return end;
+        });
+      }
+      const exact = [...byKey.values()].flatMap((group) => {
+        const [winner, ...losers] = [...group].sort(byWorth);
+        return winner === undefined ? [] : losers.map((loser): EntityFold => ({ loser, winner }));
+      });
+      const likely: LikelyPair[] = [];
+      for (let at = 0; at < near.size; at += COMPARED_AT_ONCE) {
+        await new Promise((resolve) => setImmediate(resolve));
+        for (const pair of near.pairs(at, at + COMPARED_AT_ONCE))
+          if (pair.a.nameKey === "" || pair.a.nameKey !== pair.b.nameKey || pair.a.projectId !== pair.b.projectId) likely.push(pair);
+      }
+      likely.sort((x, y) => y.similarity - x.similarity || (x.a.name < y.a.name ? -1 : x.a.name > y.a.name ? 1 : x.a.id < y.a.id ? -1 : 1));
+      return { exact, likely: likely.slice(0, SHOWN_LIKELY), likelyTotal: likely.length };
+    },
+
+    async named(ctx, names) {
+      const [loser, winner] = [await only(ctx, names.loser), await only(ctx, names.winner)];
+      if (loser.id === winner.id)
+        throw invalid(`'${winner.name}' is one entity already: --merge and --into name the same. Nothing was changed.`);
+      if (loser.projectId !== winner.projectId)
+        throw invalid(
+          `'${loser.name}' belongs to the project '${loser.projectName ?? "none"}', '${winner.name}' to '${winner.projectName ?? "none"}': an entity lies in one project. Nothing was changed. cuba_proyecto action=merge makes two projects one.`,
+        );
+      return { loser, winner };
+    },
+
+    snapshot: (ctx, losers) =>
+      db.read(ctx, async (tx) => {
+        const found: unknown[] = [];
+        for (const loser of losers) found.push(await tx.first(foldSnapshot({ loser, scope: ctx.scope })));
+        return found.filter((each) => each !== undefined);
+      }),
+
+    async fold(ctx, folds) {
+      const merged: { loser: string; winner: string; observations: number }[] = [];
+      const skipped: string[] = [];
+      for (const { loser, winner } of folds) {
+        const done = await db.write(ctx, async (tx) => {
+          const pair = await tx.all(lockedPair({ ids: [loser, winner], scope: ctx.scope }));
+          const [from, to] = [pair.find(({ id }) => id === loser), pair.find(({ id }) => id === winner)];
+          if (from === undefined || to === undefined || from.id === to.id || from.projectId !== to.projectId) return undefined;
+          for (const statement of foldEntities([{ loser, winner }], true)) await tx.run(statement);
+          await tx.run(renameSubject({ entityId: winner, name: to.name }));
+          for (const statement of rememberFold({ loser, winner })) await tx.run(statement);
+          return { loser: from.name, winner: to.name, observations: from.observations };
+        });
+        if (done === undefined) skipped.push(loser);
+        else merged.push(done);
+      }
+      if (merged.length > 0) queue.poke();
+      return { merged, skipped };
+    },
+  };
+}
