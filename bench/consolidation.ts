@@ -7,6 +7,8 @@
 import { cpus, loadavg } from "node:os";
 import { percentile } from "../src/domain/retrieval/metrics.ts";
 import { silentLogger } from "../src/kernel/logger.ts";
+import { createNodeMetrics } from "../src/services/analytics/node-metrics.ts";
+import { createMeasureRunner } from "../src/services/analytics/run.ts";
 import { createChunks } from "../src/services/chunks.ts";
 import { createAutolink } from "../src/services/relations/autolink.ts";
 import { createRem } from "../src/services/rem/cycle.ts";
@@ -113,6 +115,7 @@ const rem = createRem({
   vectors: { backfill: async () => 0 },
   chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
   autolink: createAutolink({ db }),
+  nodeMetrics: createNodeMetrics({ db, run: createMeasureRunner() }),
   ladder: () => ({ chats: [], problem: undefined }),
   extractor: () => ({ extract: () => Promise.reject(new Error("nobody is asked")) }),
   nonce: () => "nonce",

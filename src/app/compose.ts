@@ -27,6 +27,7 @@ import { createResources } from "../services/resources.ts";
 import { createSessions } from "../services/sessions.ts";
 import { createStatus } from "../services/status.ts";
 import { createTelemetry } from "../services/telemetry.ts";
+import { createVault } from "../services/vault.ts";
 import { nodeIdentity } from "../store/queries/node.ts";
 import { catalogueOf } from "../tools/registry.ts";
 import type { Services } from "../tools/services.ts";
@@ -46,6 +47,7 @@ import { recallMethod } from "./recall-method.ts";
 import { composeRecords } from "./records.ts";
 import { composeSearch } from "./search.ts";
 import { composeUpkeep, undoFiles } from "./upkeep.ts";
+import { vaultMethods } from "./vault-methods.ts";
 
 export interface ComposeOptions {
   readonly config: Config;
@@ -172,7 +174,16 @@ function assemble(
   const calls = createCalls();
   const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now() }), calls);
   const stopped = new AbortController();
-  const rem = composeConsolidation({ ...graph, db, config, embedder, judge: models.judge, calls, log });
+  const rem = composeConsolidation({
+    ...graph,
+    db,
+    config,
+    embedder,
+    judge: models.judge,
+    nodeMetrics: services.maintenance.nodeMetrics,
+    calls,
+    log,
+  });
   const mcp = createMcpServer({
     tools,
     dispatcher,
@@ -189,6 +200,7 @@ function assemble(
       further: [
         ...consolidationMethods({ db, rem, stopped: stopped.signal }),
         ...calibrationMethods({ db, calibration }),
+        ...vaultMethods(createVault({ db })),
         ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue }), autolink: createAutolink({ db }) }),
         recallMethod(createRecall({ db })),
       ],

@@ -4,6 +4,7 @@ import type { Embedder } from "../inference/port.ts";
 import type { CallScope } from "../kernel/context.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
+import type { NodeMetricsService } from "../services/analytics/node-metrics.ts";
 import type { Chunks } from "../services/chunks.ts";
 import type { EmbeddingQueue } from "../services/embedding/queue.ts";
 import { createIngest } from "../services/ingest/ingest.ts";
@@ -31,6 +32,7 @@ export interface ConsolidationParts {
   readonly observations: Observations;
   readonly notes: NoteStore;
   readonly judge: Judge;
+  readonly nodeMetrics: NodeMetricsService;
   readonly calls: Calls;
   readonly log: Logger;
 }
@@ -44,6 +46,7 @@ export function composeConsolidation({
   observations,
   notes,
   judge,
+  nodeMetrics,
   calls,
   log,
 }: ConsolidationParts): Rem {
@@ -57,6 +60,7 @@ export function composeConsolidation({
     vectors: queue,
     chunks,
     autolink: createAutolink({ db }),
+    nodeMetrics,
     // Sampling is a client's own model inside its own request: never a timer's.
     ladder: () => ladderFor(config)(undefined),
     extractor: (ladder) => createIngest({ db, judge, now: () => new Date(), nonce, observations, notes, ladder: () => ladder }),

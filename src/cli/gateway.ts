@@ -23,6 +23,8 @@ export type OwnerMethod =
   | "owner/coverage"
   | "owner/load"
   | "owner/rem"
+  | "owner/vault"
+  | "owner/recipes"
   | "owner/duplicates"
   | "owner/duplicate"
   | "owner/fold-snapshot"

@@ -8,6 +8,7 @@ import dedupe from "./commands/dedupe.ts";
 import deleteMemory from "./commands/delete.ts";
 import doctor from "./commands/doctor.ts";
 import evaluate from "./commands/eval.ts";
+import exportVault from "./commands/export.ts";
 import link from "./commands/link.ts";
 import llm from "./commands/llm.ts";
 import migrate from "./commands/migrate.ts";
@@ -20,6 +21,7 @@ import save from "./commands/save.ts";
 import search from "./commands/search.ts";
 import serve from "./commands/serve.ts";
 import setup from "./commands/setup.ts";
+import skills from "./commands/skills.ts";
 import start from "./commands/start.ts";
 
 export const commands: readonly Command[] = [
@@ -31,6 +33,8 @@ export const commands: readonly Command[] = [
   dedupe,
   link,
   project,
+  exportVault,
+  skills,
   doctor,
   migrate,
   models,

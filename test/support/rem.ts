@@ -1,5 +1,7 @@
 /** A consolidation cycle over a test database: every part real but models and time. */
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { measures } from "../../src/services/analytics/measures.ts";
+import { createNodeMetrics } from "../../src/services/analytics/node-metrics.ts";
 import { createChunks } from "../../src/services/chunks.ts";
 import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
 import { createVectors } from "../../src/services/embedding/vectors.ts";
@@ -40,6 +42,7 @@ export function remOver(
     vectors: createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger }),
     chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
     autolink: createAutolink({ db }),
+    nodeMetrics: createNodeMetrics({ db, run: async (measure, graph) => measures[measure](graph) }),
     ladder: ladder(),
     extractor: (models) =>
       createIngest({ db, judge: judgeWith(), now: () => new Date(), nonce: () => "nonce", observations, notes, ladder: () => models }),

@@ -4,6 +4,7 @@ import type { CallScope } from "../../kernel/context.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Ladder } from "../../llm/ladder.ts";
 import type { Database } from "../../store/port.ts";
+import type { NodeMetricsService } from "../analytics/node-metrics.ts";
 import type { Chunks } from "../chunks.ts";
 import type { Ingest } from "../ingest/ingest.ts";
 import type { Autolink } from "../relations/autolink.ts";
@@ -33,6 +34,8 @@ export interface RemParts {
   readonly ladder: () => Ladder;
   /** The reader of `cuba_ingesta auto_extract`, over the models it is given. */
   readonly extractor: (ladder: Ladder) => Pick<Ingest, "extract">;
+  /** Measures of the whole graph, stored beside it. */
+  readonly nodeMetrics: NodeMetricsService;
   /** Unguessable text for the markers around stored text. */
   readonly nonce: () => string;
 }

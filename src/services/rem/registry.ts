@@ -2,11 +2,13 @@
 import type { Phase } from "./phase.ts";
 import { autolink } from "./phases/autolink.ts";
 import { chunks } from "./phases/chunks.ts";
+import { communities } from "./phases/communities.ts";
 import { decay } from "./phases/decay.ts";
 import { duplicates } from "./phases/duplicates.ts";
 import { embeddings } from "./phases/embeddings.ts";
 import { episodes } from "./phases/episodes.ts";
 import { extraction } from "./phases/extraction.ts";
+import { pagerank } from "./phases/pagerank.ts";
 import { purge } from "./phases/purge.ts";
 import { relations } from "./phases/relations.ts";
 import { statistics } from "./phases/statistics.ts";
@@ -22,6 +24,8 @@ export const phases: readonly Phase[] = [
   extraction,
   words,
   statistics,
+  pagerank,
+  communities,
   duplicates,
   purge,
 ];

@@ -157,6 +157,28 @@ eachEngine("phases of a cycle", (engine) => {
     expect((await row(db, sql`select count(*)::int as n from brain_entities`)).n).toBe(4);
   });
 
+  test("nodes are ranked and grouped beside the graph; importances stay, however often", async () => {
+    const { db } = engine;
+    const [a, b, c] = [await entity(db), await entity(db), await entity(db)];
+    for (const [from, to] of [
+      [a, b],
+      [b, c],
+    ] as const)
+      await rows(
+        db,
+        sql`insert into brain_relations (from_entity, to_entity, relation_type) values (${from}::uuid, ${to}::uuid, 'uses') returning id`,
+      );
+    const record = await cycle(["pagerank", "communities"]);
+    expect([record.phases["pagerank"]?.count, record.communities, record.error]).toEqual([3, 1, null]);
+    const metrics = () =>
+      rows(db, sql`select node_id, pagerank_score, community_id is not null as tagged from brain_node_metrics order by node_id`);
+    const once = await metrics();
+    expect(once.length).toBe(3);
+    await cycle(["pagerank", "communities"]);
+    expect(await metrics()).toEqual(once);
+    expect(await rows(db, sql`select distinct importance from brain_entities`)).toEqual([{ importance: 0.5 }]);
+  });
+
   test("what has run out goes, and nothing else", async () => {
     const { db } = engine;
     await rows(

@@ -1,0 +1,134 @@
+import { constants } from "node:fs";
+import { mkdir, open, readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { refused, unavailable } from "../../kernel/errors.ts";
+import { oneOf, path } from "../../kernel/kinds.ts";
+import { flag, option, positional } from "../arguments.ts";
+import type { CommandContext } from "../command.ts";
+import { command } from "../define.ts";
+import { commandLine } from "../output.ts";
+import type { NoteEntity, NoteLink, NoteText } from "../vault-notes.ts";
+
+/** Entries of a full directory that the refusal names. */
+const NAMED_ENTRIES = 5;
+
+export default command({
+  name: "export",
+  summary: "write the memories as an Obsidian vault",
+  needs: "database",
+  writes: "files",
+  args: {
+    dir: positional(path, "directory of the vault; a note for each entity, and an index README.md"),
+    obsidian: flag("the format, and the only one"),
+    format: option(oneOf(["obsidian"]), "the same", { hint: "obsidian" }),
+    apply: flag("also into a directory that is not empty: notes of the same names are written over"),
+  },
+  details: ["Reads only. What waits for review or was superseded is not written."],
+  run: async ({ dir, apply }, context) => {
+    const directory = resolve(dir);
+    await refuseFull(directory, dir, apply, context);
+    const found = await everything(context);
+    if (found.entities.length === 0) throw refused("There is nothing to export: no entity here yet. Nothing was written.");
+    const { indexText, noteNames, noteText } = await import("../vault-notes.ts");
+    const names = noteNames(found.entities);
+    const nameOf = (id: string) => names.get(id);
+    await mkdir(directory, { recursive: true });
+    for (const entity of found.entities) {
+      const links = { out: linksOf(found.out.get(entity.id) ?? [], nameOf), in: linksOf(found.in.get(entity.id) ?? [], nameOf) };
+      await write(join(directory, `${nameOf(entity.id) ?? "unnamed"}.md`), noteText(entity, links, found.texts.get(entity.id) ?? []));
+    }
+    const totals = { observations: [...found.texts.values()].reduce((sum, list) => sum + list.length, 0), relations: found.relations };
+    await write(join(directory, "README.md"), indexText(found.entities, names, totals, new Set([...found.out.keys(), ...found.in.keys()])));
+    context.out.line(`${found.entities.length} notes and README.md written to ${directory}.`);
+    return 0;
+  },
+});
+
+/** A directory with anything in it but dot files is somebody's: the index is called README.md, and once ate one. */
+async function refuseFull(directory: string, typed: string, apply: boolean, { host }: CommandContext): Promise<void> {
+  const entries = await readdir(directory).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    throw unavailable(`${directory} cannot be read as a directory; nothing was written.`, { cause: error });
+  });
+  const visible = entries.filter((name) => !name.startsWith(".")).sort();
+  if (visible.length === 0 || apply) return;
+  const more = visible.length > NAMED_ENTRIES ? ` and ${visible.length - NAMED_ENTRIES} more` : "";
+  throw refused(
+    `${directory} is not empty (${visible.slice(0, NAMED_ENTRIES).join(", ")}${more}); nothing was written. To write there all the same: ${commandLine(host.typed, ["export", typed, "--apply"])}`,
+  );
+}
+
+/** Never through a link that lies there: it may lead out of the directory. */
+async function write(file: string, text: string): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | (constants.O_NOFOLLOW ?? 0);
+  try {
+    const handle = await open(file, flags, 0o600);
+    await handle.writeFile(text, "utf8").finally(() => handle.close());
+  } catch (error) {
+    throw unavailable(`${file} cannot be written (a link, or not ours); the notes before it were written.`, { cause: error });
+  }
+}
+
+interface Edge {
+  readonly other: string;
+  readonly type: string;
+  readonly strength: number;
+}
+
+const linksOf = (edges: readonly Edge[], nameOf: (id: string) => string | undefined): NoteLink[] =>
+  edges.flatMap(({ other, type, strength }) => {
+    const target = nameOf(other);
+    return target === undefined ? [] : [{ target, type, strength }];
+  });
+
+const at = (value: unknown, key: string): unknown => Reflect.get(Object(value), key);
+const rows = (page: unknown, key: string): readonly unknown[] => {
+  const list = at(page, key);
+  return Array.isArray(list) ? list : [];
+};
+const textAt = (row: unknown, key: string): string => String(at(row, key));
+
+/** All pages. */
+async function everything({ gateway }: CommandContext) {
+  const road = await gateway();
+  const entities: NoteEntity[] = [];
+  const texts = new Map<string, NoteText[]>();
+  const out = new Map<string, Edge[]>();
+  const incoming = new Map<string, Edge[]>();
+  const push = <T>(map: Map<string, T[]>, key: string, value: T) => {
+    const list = map.get(key);
+    if (list === undefined) map.set(key, [value]);
+    else list.push(value);
+  };
+  let relations = 0;
+  for (;;) {
+    const page = await road.ask("owner/vault", { offset: entities.length });
+    const found = rows(page, "entities");
+    if (found.length === 0) return { entities, texts, out, in: incoming, relations };
+    for (const row of found) {
+      const community = at(row, "community");
+      entities.push({
+        id: textAt(row, "id"),
+        name: textAt(row, "name"),
+        type: textAt(row, "type"),
+        importance: Number(at(row, "importance")),
+        accesses: Number(at(row, "accesses")),
+        community: typeof community === "string" ? community : null,
+        observations: Number(at(row, "observations")),
+      });
+    }
+    for (const row of rows(page, "observations"))
+      push(texts, textAt(row, "entity"), {
+        type: textAt(row, "type"),
+        content: textAt(row, "content"),
+        importance: Number(at(row, "importance")),
+        createdAt: textAt(row, "createdAt"),
+      });
+    for (const row of rows(page, "relations")) {
+      const edge = { type: textAt(row, "type"), strength: Number(at(row, "strength")) };
+      push(out, textAt(row, "from"), { ...edge, other: textAt(row, "to") });
+      push(incoming, textAt(row, "to"), { ...edge, other: textAt(row, "from") });
+      relations++;
+    }
+  }
+}

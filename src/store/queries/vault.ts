@@ -1,0 +1,56 @@
+/** What `export` and `skills` write to files: only what search may serve, within the caller's scope. */
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import type { Scope } from "../../kernel/context.ts";
+import { int8, query, timestamp, uuid, uuidArray } from "../codecs.ts";
+import { isVouchedFor } from "./entities.ts";
+import { inScope, isServed } from "./predicates.ts";
+
+const Entity = z.object({
+  id: uuid,
+  name: z.string(),
+  type: z.string(),
+  importance: z.number(),
+  accesses: z.number(),
+  community: z.string().nullable(),
+  observations: int8,
+});
+export type VaultEntity = z.output<typeof Entity>;
+
+/** Entities by importance. */
+export const vaultEntities = query(
+  Entity,
+  (q: { scope: Scope; limit: number; offset: number }) => sql`
+  select e.id, e.name, e.entity_type as type, e.importance, e.access_count as accesses,
+    (select c.community_name from brain_node_metrics as m join brain_communities as c on c.community_id = m.community_id where m.node_id = e.id) as community,
+    (select count(*) from brain_observations as o where o.entity_id = e.id and ${isServed("o")}) as observations
+  from brain_entities as e
+  where ${inScope("e", q.scope)} and ${isVouchedFor("e")}
+  order by e.importance desc, e.name, e.id
+  limit ${q.limit}::int offset ${q.offset}::int`,
+);
+
+const Relation = z.object({ from: uuid, to: uuid, type: z.string(), strength: z.number() });
+export type VaultRelation = z.output<typeof Relation>;
+
+/** Relations that start at these entities; both ends in scope. */
+export const vaultRelations = query(
+  Relation,
+  (q: { ids: readonly string[]; scope: Scope }) => sql`
+  select r.from_entity as from, r.to_entity as to, r.relation_type as type, r.strength
+  from brain_relations as r
+  where r.from_entity = any(${uuidArray(q.ids)}) and ${inScope("r", q.scope)}
+  order by r.from_entity, r.relation_type, r.to_entity, r.id`,
+);
+
+const Observation = z.object({ entity: uuid, type: z.string(), content: z.string(), importance: z.number(), createdAt: timestamp });
+export type VaultObservation = z.output<typeof Observation>;
+
+export const vaultObservations = query(
+  Observation,
+  (q: { ids: readonly string[]; scope: Scope }) => sql`
+  select o.entity_id as entity, o.observation_type as type, o.content, o.importance, o.created_at as "createdAt"
+  from brain_observations as o
+  where o.entity_id = any(${uuidArray(q.ids)}) and ${isServed("o")} and ${inScope("o", q.scope)}
+  order by o.entity_id, o.observation_type, o.created_at desc, o.id`,
+);
