@@ -9,7 +9,6 @@ export const LEAST_NAME_CHARS = 4;
 export const telling = (names: readonly string[]): string[] => names.filter((name) => charCount(name) >= LEAST_NAME_CHARS);
 
 const WORD = "[\\p{L}\\p{M}\\p{N}_]";
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 /** A name ends where another letter begins, but Chinese, Japanese and Thai have no blanks to end at. */
 const edge = (char: string | undefined, look: "?<!" | "?!"): string =>
   char === undefined || hasDenseScript(char) || !new RegExp(WORD, "u").test(char) ? "" : `(${look}${WORD})`;
@@ -18,7 +17,7 @@ const edge = (char: string | undefined, look: "?<!" | "?!"): string =>
 export function mentionOf(names: readonly string[]): (text: string) => boolean {
   const patterns = telling(names).map((name) => {
     const chars = Array.from(name.normalize("NFC"));
-    return `${edge(chars[0], "?<!")}${escaped(chars.join(""))}${edge(chars.at(-1), "?!")}`;
+    return `${edge(chars[0], "?<!")}${RegExp.escape(chars.join(""))}${edge(chars.at(-1), "?!")}`;
   });
   if (patterns.length === 0) return () => false;
   const pattern = new RegExp(patterns.join("|"), "iu");

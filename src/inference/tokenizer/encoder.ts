@@ -75,9 +75,7 @@ function cutter(tokens: readonly AddedToken[]): (text: string) => readonly (stri
   const byContent = new Map(tokens.filter(({ content }) => content !== "").map((token) => [token.content, token]));
   if (byContent.size === 0) return (text) => [text];
   // Longest first: the reference takes the longest of two that begin alike.
-  const contents = [...byContent.keys()]
-    .map((content) => content.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"))
-    .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+  const contents = [...byContent.keys()].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)).map((content) => RegExp.escape(content));
   const any = new RegExp(`(${contents.join("|")})`, "u");
   return (text) => {
     if (!any.test(text)) return [text];

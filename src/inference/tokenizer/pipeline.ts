@@ -23,8 +23,6 @@ export const splitStepSchema = z.discriminatedUnion("do", [
 export type NormalizeStep = z.infer<typeof normalizeStepSchema>;
 export type SplitStep = z.infer<typeof splitStepSchema>;
 
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
-
 /** @throws Error where a step needs a character map and there is none. */
 export function createNormalizer(steps: readonly NormalizeStep[], charsMap: CharsMap | undefined): (text: string) => string {
   const functions = steps.map((each) => normalizer(each, charsMap));
@@ -37,7 +35,7 @@ function normalizer(step: NormalizeStep, charsMap: CharsMap | undefined): (text:
       if (charsMap === undefined) throw new Error("the vocabulary names a character map and has none");
       return (text) => charsMap.apply(text);
     case "replace": {
-      const pattern = new RegExp(step.regex ? step.find : escaped(step.find), "gu");
+      const pattern = new RegExp(step.regex ? step.find : RegExp.escape(step.find), "gu");
       return (text) => text.replace(pattern, () => step.by);
     }
     case "strip":
@@ -83,7 +81,7 @@ function splitter(step: SplitStep): (text: string, first: boolean) => string[] {
       return (text) => text.match(BERT_WORD) ?? [];
     case "metaspace": {
       const { mark } = step;
-      const words = new RegExp(`${escaped(mark)}?[^${escaped(mark)}]+|${escaped(mark)}`, "gu");
+      const words = new RegExp(`${RegExp.escape(mark)}?[^${RegExp.escape(mark)}]+|${RegExp.escape(mark)}`, "gu");
       return (text, first) => {
         let marked = text.replaceAll(" ", mark);
         if (!marked.startsWith(mark) && (step.prepend === "always" || (step.prepend === "first" && first))) marked = mark + marked;

@@ -55,15 +55,16 @@ export interface Pairs {
 
 const isKept = (row: Mergeable) => row.observationType === "decision" || row.observationType === "lesson";
 
-/** Which of two rows of one text stays: the trusted one, then what is never retired for another type, then the more important, the older, the smaller id. */
-export function survivorOf(a: Mergeable, b: Mergeable): { readonly keeper: Mergeable; readonly loser: Mergeable } {
-  const order =
-    Number(b.trust === "trusted") - Number(a.trust === "trusted") ||
-    Number(isKept(b)) - Number(isKept(a)) ||
-    b.importance - a.importance ||
-    (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : a.id < b.id ? -1 : 1);
-  return order <= 0 ? { keeper: a, loser: b } : { keeper: b, loser: a };
-}
+/** Rows of one text, the one that stays first: the trusted, then what is never retired for another type, then the more important, the older, the smaller id. */
+const bySurvival = (a: Mergeable, b: Mergeable): number =>
+  Number(b.trust === "trusted") - Number(a.trust === "trusted") ||
+  Number(isKept(b)) - Number(isKept(a)) ||
+  b.importance - a.importance ||
+  (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : a.id < b.id ? -1 : 1);
+
+/** Which of two rows of one text stays. */
+export const survivorOf = (a: Mergeable, b: Mergeable): { readonly keeper: Mergeable; readonly loser: Mergeable } =>
+  bySurvival(a, b) <= 0 ? { keeper: a, loser: b } : { keeper: b, loser: a };
 
 const mayRetire = ({ keeper, loser }: ReturnType<typeof survivorOf>) =>
   keeper.projectId === loser.projectId &&
@@ -142,19 +143,25 @@ export function createPairs({ db, facts }: { readonly db: Database; readonly fac
         const weighed = same.slice(0, MOST_WEIGHED);
         const ids = [...new Set(weighed.flatMap(({ a, b }) => [a, b]))];
         const rows = new Map((await tx.all(mergeable({ ids, scope: ctx.scope }))).map((row) => [row.id, row]));
+        /** The strongest keeper first, so that of many rows of one text all the others are retired for that one, not for each other. */
+        const choices = weighed
+          .flatMap(({ a, b, contentA, contentB }) => {
+            const [first, second] = [rows.get(a), rows.get(b)];
+            // Gone, or changed since it was compared.
+            if (first?.content !== contentA || second?.content !== contentB) return [];
+            const choice = survivorOf(first, second);
+            return mayRetire(choice) ? [choice] : [];
+          })
+          .sort((x, y) => bySurvival(x.keeper, y.keeper));
         let done = 0;
         let later = same.length - weighed.length;
-        for (const pair of weighed) {
-          const [a, b] = [rows.get(pair.a), rows.get(pair.b)];
-          // Retired in this run, or changed since it was compared.
-          if (a === undefined || b === undefined || a.content !== pair.contentA || b.content !== pair.contentB) continue;
-          const chosen = survivorOf(a, b);
-          if (!mayRetire(chosen)) continue;
+        for (const choice of choices) {
+          const [keeper, loser] = [rows.get(choice.keeper.id), rows.get(choice.loser.id)];
+          if (keeper === undefined || loser === undefined) continue;
           if (done === MOST_MERGED) {
             later++;
             continue;
           }
-          const { keeper, loser } = chosen;
           await tx.run(retireOne({ id: loser.id, keeper: keeper.id }));
           await facts.close(tx, [loser.id], "superseded", keeper.id);
           rows.delete(loser.id);
