@@ -121,7 +121,7 @@ const kinds = [
 ] as const;
 
 console.log(
-  `\n${"judge".padEnd(38)} ${"claims".padEnd(9)} ${["n", "confirmed", "contradicted", "unknown", "evidence seen"].map((c) => c.padStart(13)).join("")}`,
+  `\n${"judge".padEnd(38)} ${"claims".padEnd(9)} ${["n", "confirmed", "contradicted", "unknown", "evidence seen"].map((c) => c.padStart(14)).join("")}`,
 );
 for (const [name, judge] of judges) {
   const { verify } = createSearch({ db: asked, embedder, fusion: "scores", entityLeg: true, judge });
@@ -133,10 +133,10 @@ for (const [name, judge] of judges) {
       levels.push(grounding);
       if (evidence.slice(0, judge?.maxPairs ?? evidence.length).some(({ id }) => id === about)) seen++;
     }
-    const share = (count: number) => `${count} (${Math.round((100 * count) / chosen.length)} %)`.padStart(13);
+    const share = (count: number) => `${count} (${Math.round((100 * count) / chosen.length)} %)`.padStart(14);
     const count = (is: (level: Level) => boolean) => share(levels.filter(is).length);
     console.log(
-      `${name.padEnd(38)} ${kind.padEnd(9)} ${String(chosen.length).padStart(13)}` +
+      `${name.padEnd(38)} ${kind.padEnd(9)} ${String(chosen.length).padStart(14)}` +
         `${count((level) => confirmed.has(level))}${count((level) => level === "contradicted")}${count((level) => level === "unknown")}${share(seen)}`,
     );
   }
