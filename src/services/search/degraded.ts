@@ -2,6 +2,7 @@
 import { present } from "../../kernel/errors.ts";
 import { MOST_WORDS } from "./arms/long-questions.ts";
 import { CHECK, type QuestionVector } from "./arms/vector.ts";
+import { type Uncovered, uncoveredSentences } from "./coverage.ts";
 import type { FailedLeg } from "./legs.ts";
 import type { Degradation } from "./request.ts";
 import type { Unranked } from "./rerank.ts";
@@ -27,10 +28,17 @@ export function degradationOf(
     enableBm25,
     unranked,
     wordsLeftOut = 0,
-  }: { readonly enableBm25: boolean; readonly unranked: Unranked | undefined; readonly wordsLeftOut?: number },
+    uncovered,
+  }: {
+    readonly enableBm25: boolean;
+    readonly unranked: Unranked | undefined;
+    readonly wordsLeftOut?: number;
+    readonly uncovered?: Uncovered | undefined;
+  },
 ): Degradation {
   const search = failed.filter(({ leg }) => leg in LOST).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
+  if (uncovered !== undefined) search.push(...uncoveredSentences(uncovered));
   if (wordsLeftOut > 0)
     search.push(
       `The question is long: its ${MOST_WORDS} rarest words were searched, ${wordsLeftOut} others were left out. Ask in fewer words to have all of them searched.`,

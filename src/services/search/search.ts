@@ -17,6 +17,7 @@ import { connectionsOf, MOST_EXTRAS } from "./arms/graph.ts";
 import { createMentionCache } from "./arms/mentions.ts";
 import { embedQuestion, type QuestionVector } from "./arms/vector.ts";
 import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
+import { createCoverage } from "./coverage.ts";
 import { degradationOf } from "./degraded.ts";
 import { type Gate, type GateOutcome, type OpenGate, UNDECIDED } from "./gate/gate.ts";
 import { type Gathered, gather, holdsObservations } from "./gather.ts";
@@ -52,6 +53,7 @@ const SESSION_NOTES = 20;
 
 export function createSearch({ db, embedder, fusion: configured, entityLeg, rerank, judge, gate }: SearchParts): Search {
   const mentionCache = createMentionCache();
+  const coverage = createCoverage(() => performance.now());
   const writing = new Set<Promise<void>>();
 
   /** The testing effect, after the answer. A failure costs nobody an answer. */
@@ -113,6 +115,7 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
           atLeast: depth,
           fusion,
           ages,
+          coverage,
         });
         const outcome = opened?.kind === "open" ? await decided(run, opened, gathered) : refused;
         if (outcome?.kind === "abstained") return { kind: "refused", outcome } as const;
@@ -130,12 +133,13 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
           connections,
           texts,
           wordsLeftOut: gathered.wordsLeftOut,
+          uncovered: gathered.uncovered,
           finished: reads ? undefined : await finish(run, rows, texts),
         } as const;
       });
       if (first.value.kind === "refused")
         return abstained(analysis.class, first.value.outcome, degradationOf(first.failed, question, NO_RANKING));
-      const { outcome, rows, connections, texts, wordsLeftOut, finished } = first.value;
+      const { outcome, rows, connections, texts, wordsLeftOut, uncovered, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
@@ -148,7 +152,7 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
         queryClass: analysis.class,
         ...value,
         newSinceStart: ctx.session === undefined ? undefined : writtenAfter(value.found, ctx.session.startedAt),
-        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked, wordsLeftOut }),
+        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked, wordsLeftOut, uncovered }),
         gate: outcome,
       };
     },

@@ -118,3 +118,21 @@ export const countVectors = query(
 
 /** Takes the mean of a model's vectors and signs all of them; to be run without a scope. */
 export const fitVectors = (q: { label: string; sample: number }) => sql`select brain_fit_vectors(${q.label}::text, ${q.sample}::int)`;
+
+/** Observations that search serves and that have no vector, at most `most`. Plan: the partial index over rows without a vector. */
+export const withoutVector = query(
+  z.object({ count: z.int() }),
+  (q: { filters: Filters; most: number }) => sql`
+  select count(*)::int as count from (
+    select from brain_observations as x where x.embedding is null and ${isVisible("observation", "x", q.filters)} limit ${q.most}::int
+  ) as n`,
+);
+
+/** Whether observations that search serves have vectors of another model. Reads every row where there are none; asked rarely (`coverage.ts`). */
+export const hasForeignVectors = query(
+  z.object({ found: z.boolean() }),
+  (q: { filters: Filters; label: string }) => sql`
+  select exists (
+    select from brain_observations as x where x.embedding_model <> ${q.label}::text and ${isVisible("observation", "x", q.filters)}
+  ) as found`,
+);

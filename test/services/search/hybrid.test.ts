@@ -5,6 +5,7 @@ import {
   embedderOf,
   faroOver,
   idsOf,
+  LABEL,
   rowsOf,
   seedEpisode,
   seedError,
@@ -136,6 +137,30 @@ eachEngine("cuba_faro with a model", (engine) => {
     expect(idsOf(answer)[0]).toBe(near);
     for (const key of ["degraded", "degraded_reason", "bm25_degraded", "reranker_degraded", "ood_gate"])
       expect(answer).not.toHaveProperty(key);
+  });
+
+  test("says that memories have no vector yet, or another model's, until every one has the running model's", async () => {
+    const { db } = engine;
+    await seedObservation(db, { content: "the feline sleeps", vector: vectorOf({ 1: 1 }) });
+    const waiting = await seedObservation(db, { content: "the dog waits" });
+    const foreign = await seedObservation(db, { content: "the bird sings" });
+    const vector = `[${vectorOf({ 3: 1 }).join(",")}]`;
+    const give = (id: string, label: string) =>
+      db.asOwner((owner) =>
+        owner.query("update brain_observations set embedding = $2::vector, embedding_model = $3 where id = $1::uuid", [id, vector, label]),
+      );
+    await give(foreign, "another-model");
+    const { ask } = faroOver(db, { embedder: embedderOf({}) });
+    const reason = async () => (await ask({ query: "which animal" })).degraded_reason;
+    expect(await reason()).toBe(
+      "1 memory without a vector could be found by words only; the vectors are being made. If that lasts, run 'memory-industry reembed'. Memories with another model's vectors could be found by words only. Run 'memory-industry reembed'.",
+    );
+    await give(waiting, LABEL);
+    expect(await reason()).toStartWith("Memories with another model's vectors");
+    await give(foreign, LABEL);
+    expect(await ask({ query: "which animal" })).not.toHaveProperty("degraded");
+    await seedObservation(db, { content: "the fish swims" });
+    expect(await reason()).toStartWith("1 memory without a vector");
   });
 
   test("shows the piece of a long observation that was found", async () => {

@@ -1,0 +1,59 @@
+/** What the vector arm cannot see: memories that have no vector yet, and those whose vector is another model's. Neither may look like "nothing found". */
+import type { Tx } from "../../store/port.ts";
+import type { Filters } from "../../store/queries/search-filters.ts";
+import { hasForeignVectors, withoutVector } from "../../store/queries/search-vectors.ts";
+
+export interface Uncovered {
+  /** Memories without a vector, at most {@link MOST_COUNTED}. */
+  readonly missing: number;
+  /** True where some have another model's. */
+  readonly foreign: boolean;
+}
+
+export interface Coverage {
+  of(tx: Tx, filters: Filters, label: string): Promise<Uncovered>;
+}
+
+const MOST_COUNTED = 1_000;
+
+/**
+ * How long it is believed that no vector is another model's, milliseconds. Finding none means reading every row (20 ms at 10,000), and within one process only
+ * a sync can bring some. That there are some is found at once, and asked each time, so the end of a `reembed` shows.
+ */
+const BELIEVED_MS = 10 * 60_000;
+/** Scopes remembered. */
+const REMEMBERED_SCOPES = 64;
+
+/** @param now milliseconds, monotonic */
+export function createCoverage(now: () => number): Coverage {
+  /** Scope and label → until when no other model's vectors are looked for. */
+  const clean = new Map<string, number>();
+  return {
+    async of(tx, filters, label) {
+      const { scope, includeUnscoped } = filters;
+      const key = `${scope.kind === "project" ? scope.id : scope.kind}|${includeUnscoped}|${label}`;
+      const whole: Filters = { scope, includeUnscoped, after: undefined, before: undefined, tag: undefined };
+      const missing = (await tx.first(withoutVector({ filters: whole, most: MOST_COUNTED })))?.count ?? 0;
+      if ((clean.get(key) ?? 0) > now()) return { missing, foreign: false };
+      const foreign = (await tx.first(hasForeignVectors({ filters: whole, label })))?.found ?? false;
+      clean.delete(key);
+      if (!foreign) clean.set(key, now() + BELIEVED_MS);
+      const [oldest] = clean.keys();
+      if (clean.size > REMEMBERED_SCOPES && oldest !== undefined) clean.delete(oldest);
+      return { missing, foreign };
+    },
+  };
+}
+
+/** What a person is told about it. */
+export function uncoveredSentences({ missing, foreign }: Uncovered): string[] {
+  const count = missing >= MOST_COUNTED ? `${MOST_COUNTED} or more memories` : missing === 1 ? "1 memory" : `${missing} memories`;
+  return [
+    ...(missing === 0
+      ? []
+      : [
+          `${count} without a vector could be found by words only; the vectors are being made. If that lasts, run 'memory-industry reembed'.`,
+        ]),
+    ...(foreign ? ["Memories with another model's vectors could be found by words only. Run 'memory-industry reembed'."] : []),
+  ];
+}
