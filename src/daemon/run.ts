@@ -4,6 +4,7 @@ import { causeChain, MemoryError, present } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Bye, Question } from "../transports/frames.ts";
 import { type Activity, createActivity } from "./activity.ts";
+import { collectAfterCalls } from "./garbage.ts";
 import { watchIdle } from "./idle.ts";
 import { ANSWER_WITHIN_MS, drainAndClose, within } from "./leave.ts";
 import { type LocalServer, serveLocal } from "./local-server.ts";
@@ -142,6 +143,7 @@ async function serve(options: DaemonOptions, house: House, local: LocalServer, l
   if (composed !== undefined)
     log.info("listening", { address: door === "auto" ? options.paths.socket : door.url, pid: process.pid, ready: true });
   using _log = door === "auto" ? boundLog() : undefined;
+  using _garbage = collectAfterCalls(activity);
   using _idle =
     windowMs === undefined
       ? undefined
