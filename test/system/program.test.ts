@@ -87,6 +87,10 @@ async function scenario(client: Client): Promise<void> {
   expect(found).toMatchObject({ observation_count: 1 });
   expect(JSON.stringify(found)).toContain("The API gateway listens on port 9090.");
   expect(JSON.stringify(found)).toContain("billing");
+  const { resources } = await client.listResources();
+  expect(resources.map(({ uri }) => uri)).toEqual(expect.arrayContaining(["memory://context", "cuba://entity/gateway"]));
+  const { contents } = await client.readResource({ uri: "cuba://entity/gateway" });
+  expect(JSON.stringify(contents)).toContain("The API gateway listens on port 9090.");
   const wrong = await call("cuba_cronica", { action: "add", entity_name: "gateway" });
   expect(wrong.isError).toBe(true);
   expect(JSON.stringify(wrong.structuredContent)).toContain("content");
