@@ -1,11 +1,11 @@
 /**
- * Which questions the abstention gate refuses: half of the articles of a corpus are stored, `calibrate` sees half of the questions about them, and the
- * other half is shown through `cuba_faro` with `abstain_ood`; so are questions about the articles that were left out, and the shown questions once more with
- * the one memory that answers them left out.
+ * Which questions the abstention gate refuses. `calibrate` sees half of the questions that a memory answers, and the other half is shown through `cuba_faro`
+ * with `abstain_ood`: as the memory stands, and with the memories that answer them left out. Off topic are, on XQuAD-R, the questions about the half of the
+ * articles that is not stored; on the public corpus those that are marked so, and those marked `absent` make a column of their own.
  *
- *   bun bench/retrieval/abstention.ts [--sets en,es,zh] [--splits 3] [--alpha 0.05]
+ *   bun bench/retrieval/abstention.ts [--sets en,es,zh,harbor,quill] [--splits 3] [--alpha 0.05]
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
@@ -25,6 +25,7 @@ import { createGate } from "../../src/services/search/gate/gate.ts";
 import { createSearch } from "../../src/services/search/search.ts";
 import { uuidArray } from "../../src/store/codecs.ts";
 import { faroAsAsked } from "../../src/tools/search.ts";
+import { type CorpusProject, corpusFile, corpusProjects } from "../support/corpus.ts";
 import { benchContext, openBenchDatabase, realEmbedder, withoutModel } from "./bench-database.ts";
 import { sharedFolder } from "./eval-sets.ts";
 
@@ -33,21 +34,22 @@ const given = (flag: string, otherwise: string) => (args.includes(flag) ? (args[
 const ALPHA = Number(given("--alpha", "0.05"));
 const SPLITS = Number(given("--splits", "3"));
 
-interface EvalFiles {
-  readonly name: string;
-  readonly corpus: string;
-  readonly questions: string;
+/** A memory to load and what is asked of it. */
+interface Trial {
+  readonly memories: readonly Memory[];
+  /** Questions that it answers. */
+  readonly about: readonly Question[];
+  readonly offTopic: readonly Question[];
+  /** Questions that sound like this memory and are answered nowhere. */
+  readonly unwritten: readonly Question[];
 }
-const xquad = (language: string): EvalFiles => ({
-  name: language,
-  corpus: join(sharedFolder(), `data/eval/xquad-r/${language}.corpus.jsonl`),
-  questions: join(sharedFolder(), `data/eval/xquad-r/${language}.questions.jsonl`),
-});
-const files = ["en", "es", "zh"]
-  .map(xquad)
-  .filter(({ name, corpus }) => given("--sets", "en,es,zh").split(",").includes(name) && existsSync(corpus));
-
 const memory = z.looseObject({ id: z.string(), entity: z.string(), content: z.string() });
+type Memory = z.output<typeof memory>;
+
+const linesOf = (file: string) =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
 
 /** mulberry32: the same splits each time. */
 function seeded(seed: number): () => number {
@@ -67,8 +69,41 @@ const shuffled = <T>(items: readonly T[], seed: number): T[] => {
     .map(({ item }) => item);
 };
 
+/** Half of the articles are stored; who asks about the others is off topic. */
+function xquad(language: string, split: number): Trial {
+  const folder = join(sharedFolder(), "data/eval/xquad-r");
+  const memories = linesOf(join(folder, `${language}.corpus.jsonl`)).map((line) => memory.parse(JSON.parse(line)));
+  const articles = shuffled([...new Set(memories.map(({ entity }) => entity))], split);
+  const stored = new Set(articles.slice(0, Math.ceil(articles.length / 2)));
+  const articleOf = new Map(memories.map(({ id, entity }) => [id, entity]));
+  const isStored = ({ relevantIds }: Question) => stored.has(articleOf.get(relevantIds[0] ?? "") ?? "");
+  const { questions } = readDataset(readFileSync(join(folder, `${language}.questions.jsonl`), "utf8"));
+  return {
+    memories: memories.filter(({ entity }) => stored.has(entity)),
+    about: questions.filter(isStored),
+    offTopic: questions.filter((question) => !isStored(question)),
+    unwritten: [],
+  };
+}
+
+function publicCorpus(project: CorpusProject): Trial {
+  const { questions } = readDataset(readFileSync(corpusFile(project, "questions"), "utf8"));
+  const marked = (ability: string) => questions.filter((question) => question.abstain && question.ability === ability);
+  return {
+    memories: linesOf(corpusFile(project, "corpus")).map((line) => memory.parse(JSON.parse(line))),
+    about: questions.filter(({ abstain, relevantIds }) => !abstain && relevantIds.length > 0),
+    offTopic: marked("off_topic"),
+    unwritten: marked("absent"),
+  };
+}
+
+const trialOf = (name: string, split: number): Trial => {
+  const project = corpusProjects.find((each) => each === name);
+  return project === undefined ? xquad(name, split) : publicCorpus(project);
+};
+
 const embedder = await realEmbedder();
-const { db } = await openBenchDatabase("abstention", { anew: true });
+const { db } = await openBenchDatabase(`abstention-${given("--sets", "all")}`, { anew: true });
 const chunks = createChunks({ thresholdChars: 1_800, sizeChars: 1_400 });
 const queue = createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger });
 const clock = () => performance.now();
@@ -94,28 +129,21 @@ interface Shares {
   readonly answered: number;
   readonly offTopic: number;
   readonly absent: number;
+  /** NaN where a set has none. */
+  readonly unwritten: number;
 }
 const figures = new Map<string, Shares[]>();
 const note = (name: string, shares: Shares) => figures.set(name, [...(figures.get(name) ?? []), shares]);
 const share = (refused: readonly boolean[]) => mean(refused.map((one) => (one ? 1 : 0)));
 
-async function run({ name, corpus, questions }: EvalFiles, split: number): Promise<void> {
-  const memories = readFileSync(corpus, "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map((line) => ({ line, ...memory.parse(JSON.parse(line)) }));
-  const articles = shuffled([...new Set(memories.map(({ entity }) => entity))], split);
-  const stored = new Set(articles.slice(0, Math.ceil(articles.length / 2)));
-  // The database keeps each split in a project of its own, so ids must not meet.
-  const idOf = new Map(memories.map(({ id }) => [id, newId()]));
-  const articleOf = new Map(memories.map(({ id, entity }) => [id, entity]));
-  const isStored = ({ relevantIds }: Question) => stored.has(articleOf.get(relevantIds[0] ?? "") ?? "");
-  const all = readDataset(readFileSync(questions, "utf8")).questions;
-  const about = shuffled(all.filter(isStored), split + 100).map((question) => ({
+async function run(name: string, split: number): Promise<void> {
+  const trial = trialOf(name, split);
+  // The database keeps each trial in a project of its own, so ids must not meet.
+  const idOf = new Map(trial.memories.map(({ id }) => [id, newId()]));
+  const about = shuffled(trial.about, split + 100).map((question) => ({
     ...question,
     relevantIds: question.relevantIds.map((id) => idOf.get(id) ?? id),
   }));
-  const foreign = all.filter((question) => !isStored(question));
   const [fit, shown] = [about.filter((_, at) => at % 2 === 0), about.filter((_, at) => at % 2 === 1)];
 
   const id = newId();
@@ -123,9 +151,7 @@ async function run({ name, corpus, questions }: EvalFiles, split: number): Promi
     await tx.run(sql`insert into brain_projects (id, name) values (${id}::uuid, ${`${name}-${split}`}::text)`);
   });
   const ctx = benchContext({ kind: "project", id });
-  const lines = memories
-    .filter(({ entity }) => stored.has(entity))
-    .map(({ line: _line, ...row }) => JSON.stringify({ ...row, id: idOf.get(row.id) }));
+  const lines = trial.memories.map((row) => JSON.stringify({ ...row, id: idOf.get(row.id) }));
   await loadCorpus({ db, chunks, queue }, ctx, lines.join("\n"), 3_600_000);
   const calibration = createGateCalibration({ db, embedder, clock, onApplied: () => {} });
   const startedAt = clock();
@@ -139,17 +165,21 @@ async function run({ name, corpus, questions }: EvalFiles, split: number): Promi
     ["no model", withoutModel],
   ] as const) {
     const refuses = asker(model);
-    const answerable: boolean[] = [];
-    for (const { query } of shown) answerable.push(await refuses(ctx, query));
-    const offTopic: boolean[] = [];
-    for (const { query } of foreign) offTopic.push(await refuses(ctx, query));
+    const refusedOf = async (questions: readonly Question[]) => {
+      const refused: boolean[] = [];
+      for (const { query } of questions) refused.push(await refuses(ctx, query));
+      return share(refused);
+    };
+    const answered = 1 - (await refusedOf(shown));
+    const offTopic = await refusedOf(trial.offTopic);
+    const unwritten = trial.unwritten.length === 0 ? Number.NaN : await refusedOf(trial.unwritten);
     const absent: boolean[] = [];
     for (const { query, relevantIds } of shown) {
       await setTrust(relevantIds, "quarantined");
       absent.push(await refuses(ctx, query));
       await setTrust(relevantIds, "trusted");
     }
-    note(`${name} ${label}`, { answered: 1 - share(answerable), offTopic: share(offTopic), absent: share(absent) });
+    note(`${name} ${label}`, { answered, offTopic, absent: share(absent), unwritten });
   }
 }
 
@@ -159,18 +189,24 @@ console.log(
   `machine ${cpus()[0]?.model ?? "?"} × ${cpus().length}, load ${loadavg()[0]?.toFixed(1)}, bun ${Bun.version}, commit ${git}, engine embedded, ` +
     `model ${embedder.label}, alpha ${ALPHA}, ${SPLITS} splits of the articles`,
 );
-for (const set of files) for (let split = 1; split <= SPLITS; split++) await run(set, split);
-console.log("\nmean of the splits (least of them): answerable answered | off topic refused | on topic, answer left out, refused");
+for (const name of given("--sets", "en,es,zh,harbor,quill").split(","))
+  for (let split = 1; split <= SPLITS; split++) await run(name, split);
+console.log(
+  "\nmean of the splits (least of them): answerable answered | off topic refused | answer left out, refused | sounds like it, refused",
+);
 for (const [name, runs] of figures) {
-  const cell = (pick: (shares: Shares) => number) =>
-    `${percent(mean(runs.map(pick)))} (${percent(Math.min(...runs.map(pick)))})`.padStart(18);
+  const cell = (pick: (shares: Shares) => number) => {
+    const values = runs.map(pick);
+    return (values.some(Number.isNaN) ? "–" : `${percent(mean(values))} (${percent(Math.min(...values))})`).padStart(18);
+  };
   console.log(
-    name.padEnd(14),
-    cell(({ answered }) => answered),
-    "|",
-    cell(({ offTopic }) => offTopic),
-    "|",
-    cell(({ absent }) => absent),
+    name.padEnd(16),
+    [
+      cell(({ answered }) => answered),
+      cell(({ offTopic }) => offTopic),
+      cell(({ absent }) => absent),
+      cell(({ unwritten }) => unwritten),
+    ].join(" | "),
   );
 }
 await queue.stop();

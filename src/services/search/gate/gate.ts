@@ -172,6 +172,12 @@ function byDistance(distance: number, threshold: number): GateOutcome {
   };
 }
 
+/**
+ * Share of a question's weight that an error or a name must have to answer it by words alone. The rule was measured on longer texts: where some questions
+ * share no word with their answer it lets a single word pass, and any name has one.
+ */
+const MOSTLY_COVERED = 0.5;
+
 function byRule(
   statistics: GateStatistics,
   { meaning, words }: Calibrated,
@@ -189,7 +195,8 @@ function byRule(
     decidedBy: full === undefined ? "words" : "words and meaning",
   } as const;
   // An error or a name has no vector: what the words say of it alone is enough.
-  const byWordsAlone = words !== undefined && statistics.withoutVectors.some((each) => isAnswered(words, each));
+  const byWordsAlone =
+    words !== undefined && statistics.withoutVectors.some((each) => each.coverage >= MOSTLY_COVERED && isAnswered(words, each));
   if (isAnswered(used.rule, used.values) || byWordsAlone) return { kind: "answered", ...measures };
   const { coverage } = statistics.words;
   const nearest = full === undefined ? "" : `, and the nearest has a cosine of ${full.values.bestCosine.toFixed(2)}`;
