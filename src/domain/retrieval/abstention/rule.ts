@@ -106,7 +106,7 @@ export interface CalibrationPair<Name extends StatisticName> {
 
 export interface FittedRule {
   readonly rule: AbstentionRule;
-  /** Scored by rules that did not see the question: share of the answerable that is answered. */
+  /** Scored by rules that did not see the question, against the threshold of the one that did: share of the answerable that is answered. */
   readonly answered: number;
   /** Share of the same questions that is refused once their answer is left out. */
   readonly refusedAbsent: number;
@@ -142,9 +142,10 @@ export function fitRule<Name extends StatisticName>(
     const score = scores[at % folds] ?? whole;
     return { present: scoreOf(score, present), absent: scoreOf(score, absent) };
   });
-  const quantile = (values: readonly number[]) => lowerConformalQuantile(values, alpha) ?? 0;
-  // The rule that is kept saw all questions: where its scores lie lower than those of the folds, it must not refuse what they let pass.
-  const threshold = Math.min(quantile(scored.map(({ present }) => present)), quantile(pairs.map(({ present }) => scoreOf(whole, present))));
+  // The rule that is kept saw all questions and scores them a little better than it will score others: by so much the line is drawn lower.
+  const own = pairs.map(({ present }) => scoreOf(whole, present));
+  const optimism = (sum(own) - sum(scored.map(({ present }) => present))) / pairs.length;
+  const threshold = (lowerConformalQuantile(own, alpha) ?? 0) - Math.max(0, optimism);
   const share = (passes: (each: { present: number; absent: number }) => boolean) => scored.filter(passes).length / scored.length;
   return {
     rule: { ...whole, threshold },
