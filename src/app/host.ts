@@ -79,6 +79,7 @@ export function processHost(): CliHost {
     diagnose: async (options) => (await import("./diagnose.ts")).diagnose(facts(), options, signal),
     migrate: async (options) => (await import("./migrate.ts")).runMigrations(warned(), options, signal),
     changeVectorWidth: async (options) => (await import("./vector-width.ts")).changeWidth(warned(), options, signal),
+    secure: async (options) => (await import("./secure.ts")).secure(facts(), options, signal),
     runningMs: () => performance.now(),
     noteHookFailure: (reason) => {
       const { dataDir } = facts().config.paths;

@@ -38,6 +38,8 @@ export interface CliHost {
   readonly chatState: () => ChatState;
   /** Looks whether the chosen endpoint answers; asks it no question. */
   readonly probeChat: () => Promise<{ readonly reached: boolean; readonly detail: string }>;
+  /** Makes the unprivileged login of the server of this configuration. */
+  readonly secure: (options: { readonly rotate: boolean }) => Promise<SecureOutcome>;
   /** Milliseconds since this process began. */
   readonly runningMs: () => number;
   /** Keeps the reason why a hook had nothing to give, where `doctor` finds it. Never throws. */
@@ -45,6 +47,20 @@ export interface CliHost {
   /** Runs the daemon until `signal` fires or it ends by itself. */
   readonly serve: (options: ServeOptions) => Promise<void>;
 }
+
+export type SecureOutcome =
+  | { readonly kind: "embedded" }
+  | {
+      readonly kind: "server";
+      readonly role: string;
+      readonly created: boolean;
+      readonly passwordSet: boolean;
+      readonly granted: boolean;
+      /** Where its password lies. */
+      readonly file: string;
+      /** Address for the role; undefined where its password is not known here. */
+      readonly url: string | undefined;
+    };
 
 export interface ChatState {
   readonly provider: string | undefined;

@@ -19,6 +19,7 @@ import reembed from "./commands/reembed.ts";
 import rem from "./commands/rem.ts";
 import save from "./commands/save.ts";
 import search from "./commands/search.ts";
+import secure from "./commands/secure.ts";
 import serve from "./commands/serve.ts";
 import setup from "./commands/setup.ts";
 import skills from "./commands/skills.ts";
@@ -37,6 +38,7 @@ export const commands: readonly Command[] = [
   skills,
   doctor,
   migrate,
+  secure,
   models,
   llm,
   reembed,

@@ -3,7 +3,7 @@ import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ChatState, CliHost, Installation, MigrationOutcome } from "../../src/cli/command.ts";
+import type { ChatState, CliHost, Installation, MigrationOutcome, SecureOutcome } from "../../src/cli/command.ts";
 import { createGateway, type Line } from "../../src/cli/gateway.ts";
 import type { Finding } from "../../src/doctor/check.ts";
 
@@ -33,6 +33,7 @@ export interface Script {
   readonly migrations?: MigrationOutcome;
   readonly columns?: readonly string[];
   readonly chatState?: ChatState;
+  readonly secured?: SecureOutcome;
   readonly runningServer?: { readonly pid: number; readonly url: string };
 }
 
@@ -122,6 +123,10 @@ export function fakeHost(script: Script = {}): FakeHost {
       return script.columns ?? [];
     },
     diagnose: async () => script.findings ?? [],
+    secure: async ({ rotate }) => {
+      life.push(rotate ? "rotated" : "secured");
+      return script.secured ?? { kind: "embedded" };
+    },
     runningMs: () => 0,
     noteHookFailure: (reason) => void life.push(`noted ${reason}`),
     chatState: () => script.chatState ?? nothingChosen,

@@ -1,0 +1,32 @@
+import { flag } from "../arguments.ts";
+import { command } from "../define.ts";
+
+export default command({
+  name: "secure",
+  summary: "make the unprivileged login of a PostgreSQL server",
+  needs: "nothing",
+  writes: "database",
+  args: { rotate: flag("a new random password for it: file first, then the server") },
+  details: [
+    "DATABASE_URL must be a superuser's. The login cuba_app may read and write rows, and nothing else; a role that has a password keeps it.",
+    "The embedded database has no login: it takes the role in every transaction by itself.",
+  ],
+  run: async ({ rotate }, { host, out }) => {
+    const done = await host.secure({ rotate });
+    if (done.kind === "embedded") {
+      out.line("The embedded database has no login and no password; there is nothing to secure.");
+      return 0;
+    }
+    out.line(`The role ${done.role} was ${done.created ? "made" : "there; its rights were set again"}.`);
+    if (done.passwordSet) out.line(`Its password is new; it lies in ${done.file}, readable by you alone.`);
+    if (!done.granted) out.tell("The tables are not there yet, so nothing was granted: run memory-industry migrate, then this again.");
+    if (done.url === undefined)
+      out.tell("It has a password that is not known here. It was kept; memory-industry secure --rotate sets a new one.");
+    else {
+      out.line("What the product runs with from now on:");
+      out.line(`  DATABASE_URL=${done.url}`);
+      out.line("  CUBA_SKIP_MIGRATIONS=1");
+    }
+    return done.granted ? 0 : 1;
+  },
+});

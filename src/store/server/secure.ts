@@ -1,0 +1,42 @@
+/** The unprivileged login of a server (`cli-daemon.md` §3.23): its attributes, its password, its grants, in that order and as often as wanted. */
+import { refused } from "../../kernel/errors.ts";
+import type { Connection } from "../connection.ts";
+import { scramVerifier } from "./scram.ts";
+
+export const APP_LOGIN = "cuba_app";
+
+export interface Secured {
+  readonly created: boolean;
+  /** Whether the password was set now; a role that has one keeps it. */
+  readonly passwordSet: boolean;
+  /** False where the schema is not there yet. */
+  readonly granted: boolean;
+}
+
+export interface SecureOptions {
+  readonly password: string;
+  /** Sets the password also where the role has one. */
+  readonly rotate: boolean;
+  /** Grants and, last, revokes. */
+  readonly grants: string;
+}
+
+/** @throws MemoryError `refused` for a login that is no superuser; nothing was touched then. */
+export async function secureServer(connection: Connection, { password, rotate, grants }: SecureOptions): Promise<Secured> {
+  const { rows } = await connection.query(
+    `select (select rolsuper from pg_roles where rolname = current_user) as super, exists (select from pg_roles where rolname = '${APP_LOGIN}') as there,
+            to_regclass('public.brain_migrations') is not null as migrated`,
+  );
+  const facts = rows[0];
+  if (facts?.super !== true)
+    throw refused("The login of DATABASE_URL is no superuser, so it cannot make a role; nothing was touched. Use the server's admin URL.");
+  const created = facts.there !== true;
+  if (created) await connection.script(`create role ${APP_LOGIN} login`);
+  await connection.script(`alter role ${APP_LOGIN} login nosuperuser nocreatedb nocreaterole nobypassrls noreplication`);
+  const has = await connection.query(`select rolpassword is not null as has from pg_authid where rolname = '${APP_LOGIN}'`);
+  const passwordSet = rotate || has.rows[0]?.has !== true;
+  // A verifier, never the password: it can reach no statement log.
+  if (passwordSet) await connection.script(`alter role ${APP_LOGIN} password '${scramVerifier(password)}'`);
+  if (facts.migrated === true) await connection.script(grants);
+  return { created, passwordSet, granted: facts.migrated === true };
+}
