@@ -15,7 +15,7 @@ import type { RunMeasure } from "./measures.ts";
 
 export const COMMUNITY_ALGORITHM = "leiden_v1";
 /** Rows stored in one slice. */
-const SAVED_ROWS = { first: 50, most: 1_000 };
+const SAVED_ROWS = { first: 50, most: 1_000, least: 50 };
 /** The greatest number of a limit. */
 const EVERY_ROW = 2 ** 31 - 1;
 /** Share of the time a call has left that the measure itself may take; storing it takes the rest. */

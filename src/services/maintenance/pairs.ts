@@ -30,7 +30,7 @@ const ENTITY_PAGE = 200;
 /** An entity with more live rows is not compared pair by pair: 61 rows are 1,830 pairs, some 30 ms. */
 const MOST_COMPARED = 60;
 /** Pairs compared in one slice. */
-const SLICE = { first: 500, most: 5_000 };
+const SLICE = { first: 500, most: 5_000, least: 500 };
 /** Time kept free at the end of a call for its answer, milliseconds. */
 const RESERVE_MS = 1_500;
 
