@@ -131,7 +131,7 @@ describe("commands of a person", () => {
   test(
     "without a home directory a write says what to set, and nothing appears",
     async () => {
-      const nowhere = join(base, "nowhere");
+      const nowhere = join(base, "homeless");
       mkdirSync(nowhere);
       const child = Bun.spawn([process.execPath, main, "save", "a", "b"], {
         cwd: nowhere,
