@@ -47,9 +47,22 @@ describe("calibrate", () => {
     );
     expect(host.out()).toContain("of the questions marked abstain: 90.0 %.");
     expect(host.out()).toContain("Nothing was changed. To apply it:");
-    expect(host.out()).toContain("calibrate --dataset q.jsonl --alpha 0.05 --project harbor --apply");
+    expect(host.out()).toContain("calibrate --dataset q.jsonl --alpha 0.05 --samples 5000 --project harbor --apply");
     expect(host.err()).toContain("2 questions were left out: the memories that answered them are gone.");
     expect(host.err()).toContain("Below 10 vectors a number the distances are rough");
+  });
+
+  test("the line that stores what was measured asks for the same measurement", async () => {
+    const host = fakeHost({ answer: () => report });
+    await runCli(["calibrate", "-d", "q.jsonl", "--alpha", "0.1", "--samples", "800", "--lexical-only"], host);
+    expect(host.out()).toContain("calibrate --dataset q.jsonl --alpha 0.1 --samples 800 --lexical-only --apply");
+  });
+
+  test("a share of 0 names no number of questions, since none would do", async () => {
+    const host = fakeHost({ answer: () => ({ ...report, alpha: 0, guaranteed: false }) });
+    expect(await runCli(["calibrate", "-d", "q.jsonl", "--alpha", "0"], host)).toBe(0);
+    expect(host.err()).toContain("Not guaranteed: no number of questions can carry that none is ever refused. Give a share above 0");
+    expect(host.err()).not.toContain("Infinity");
   });
 
   test("too few questions for the guarantee are said so; --json and --apply go together", async () => {

@@ -62,6 +62,8 @@ export default command({
           dataset,
           "--alpha",
           String(alpha),
+          "--samples",
+          String(samples),
           ...(project === undefined ? [] : ["--project", project]),
           ...(lexicalOnly ? ["--lexical-only"] : []),
           "--apply",
@@ -86,7 +88,12 @@ function show(report: Fields, out: Output): void {
   out.line(
     `${asked} answerable questions over ${numberAt(report, "corpus_rows") ?? 0} memories; at most ${percent(alpha)} of such may be refused.`,
   );
-  if (report.guaranteed !== true) out.note(`Not guaranteed: so few questions cannot carry it, ${Math.ceil(1 / alpha) - 1} are needed.`);
+  if (report.guaranteed !== true)
+    out.note(
+      alpha > 0
+        ? `Not guaranteed: so few questions cannot carry it, ${Math.ceil(1 / alpha) - 1} are needed.`
+        : "Not guaranteed: no number of questions can carry that none is ever refused. Give a share above 0, such as --alpha 0.05.",
+    );
   const skipped = numberAt(report, "skipped_without_answer") ?? 0;
   if (skipped > 0) out.note(`${skipped} questions were left out: the memories that answered them are gone.`);
   const guessed = numberAt(report, "answers_guessed") ?? 0;
