@@ -2,6 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { int8, query, timestamp, uuid } from "../codecs.ts";
+import { isVouchedFor } from "./entities.ts";
 import { isServed } from "./predicates.ts";
 
 /** A row that failed so often is parked: shown by `doctor`, asked about no more until its text changes. */
@@ -43,7 +44,7 @@ export const textsToScan = query(
   limit ${q.limit}::int`,
 );
 
-/** The best linked names of a project, for a model to use again. */
+/** The best linked names of a project, for a model to use again; a name that only withheld text speaks of is none. */
 export const bestLinkedNames = query(
   z.object({ name: z.string() }),
   (q: { projectId: string | null; limit: number }) => sql`
@@ -51,7 +52,7 @@ export const bestLinkedNames = query(
   from (select u.id, count(*) as degree
         from (select from_entity as id from brain_relations union all select to_entity from brain_relations) as u group by u.id) as d
   join brain_entities as e on e.id = d.id
-  where e.project_id is not distinct from ${q.projectId}::uuid
+  where e.project_id is not distinct from ${q.projectId}::uuid and ${isVouchedFor("e")}
   order by d.degree desc, e.name, e.id
   limit ${q.limit}::int`,
 );

@@ -100,6 +100,34 @@ eachEngine("a cycle that reads with a model", (engine) => {
     expect(model.prompts.join()).not.toContain("retired");
   });
 
+  test("a name that only withheld text speaks of is not put to a model, however well it is linked; it is once that is promoted", async () => {
+    const p = await project(engine.db);
+    const api = await known("api", "the api listens on 8080", p);
+    const [hub, leaf] = [await known("planted hub", "planted words", p), await known("broker", "the broker queues", p)];
+    const elsewhere = await known("foreign hub", "another project's words", null);
+    for (const [from, to, of] of [
+      [hub, leaf, p],
+      [elsewhere, await known("foreign leaf", "more of them", null), null],
+    ] as const)
+      await rows(
+        engine.db,
+        sql`insert into brain_relations (from_entity, to_entity, relation_type, project_id) values (${from}::uuid, ${to}::uuid, 'uses', ${of}::uuid) returning id`,
+      );
+    const trust = (word: string) =>
+      rows(engine.db, sql`update brain_observations set trust = ${word}::text where entity_id = ${hub}::uuid returning id`);
+    await trust("quarantined");
+    const model = chat({ relations: [] });
+    await scan({ ladder: ladder(model) });
+    expect(model.prompts.join()).toContain("broker");
+    expect(model.prompts.join()).not.toContain("planted");
+    expect(model.prompts.join()).not.toContain("foreign");
+    await trust("trusted");
+    await observation(engine.db, api, { content: "and on 8081", project: p });
+    await scan({ ladder: ladder(model) });
+    expect(model.prompts.at(-1)).toContain("planted hub");
+    expect(model.prompts.at(-1)).not.toContain("foreign");
+  });
+
   test("two failures in a row end the phase; what failed sinks behind what is fresh and is parked at eight", async () => {
     const [first] = [await known("a", "one"), await known("b", "two"), await known("c", "three")];
     const broken = chat(unavailable("The chat endpoint could not be reached."));
