@@ -47,9 +47,14 @@ export function pageRank(edges: readonly Edge[], seeds?: readonly string[]): Map
 
 /** Ranks stretched to 0–1; undefined where they are all equal (a plain cycle), since then there is nothing to say. */
 export function normalizedRanks(ranks: ReadonlyMap<string, number>): Map<string, number> | undefined {
-  const values = [...ranks.values()];
-  const low = Math.min(...values);
-  const range = Math.max(...values) - low;
-  if (values.length === 0 || range < MIN_SPREAD) return undefined;
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  // A loop, since a call takes only so many arguments: with the ranks of a large graph Math.min(...ranks) throws.
+  for (const rank of ranks.values()) {
+    low = Math.min(low, rank);
+    high = Math.max(high, rank);
+  }
+  const range = high - low;
+  if (ranks.size === 0 || range < MIN_SPREAD) return undefined;
   return new Map(Array.from(ranks, ([node, rank]) => [node, (rank - low) / range]));
 }

@@ -105,6 +105,12 @@ describe("PageRank", () => {
     expect(normalizedRanks(new Map())).toBeUndefined();
   });
 
+  test("ranks of a large graph are stretched too", () => {
+    const most = 1_000_000;
+    const stretched = normalizedRanks(new Map(Array.from({ length: most + 1 }, (_, at) => [String(at), at])));
+    expect([stretched?.get("0"), stretched?.get(String(most / 2)), stretched?.get(String(most))]).toEqual([0, 0.5, 1]);
+  });
+
   test("personalised stays near its seeds", () => {
     const ranks = pageRank([edge("0", "1"), edge("1", "2")], ["0"]);
     expect(ranks.get("0") ?? 0).toBeGreaterThan(ranks.get("2") ?? 1);
