@@ -1,4 +1,4 @@
-/** README.md: its tables of tools and commands, between their marks; the rest of the file is written by hand. */
+/** README.md: its tables of tools and commands and the commands that show a plan, between their marks; the rest of the file is written by hand. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../../src/cli/registry.ts";
@@ -35,5 +35,8 @@ export function readme(): GeneratedFile[] {
     `${shown.length} commands`,
     shown.map(({ name, summary }) => [name, summary]),
   );
-  return [{ path: "README.md", content: between(between(text, "tools", toolTable), "commands", commandTable) }];
+  const planned = shown.filter(({ writes }) => writes === "plan").map(({ name }) => `\`${name}\``);
+  const plans = `${planned.slice(0, -1).join(", ")} and ${planned.at(-1)} show a plan first and change something with \`--apply\` alone.`;
+  const sections = { tools: toolTable, commands: commandTable, plans };
+  return [{ path: "README.md", content: Object.entries(sections).reduce((filled, [name, body]) => between(filled, name, body), text) }];
 }

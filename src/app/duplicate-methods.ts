@@ -1,4 +1,4 @@
-/** What the commands `dedupe`, `link` and `project` ask of the owner of the memories. */
+/** What the commands `dedupe` and `link` ask of the owner of the memories. */
 import { z } from "zod";
 import type { CallScope } from "../kernel/context.ts";
 import type { OwnerMethod } from "../mcp/server.ts";

@@ -34,7 +34,7 @@ export default defineTool({
   profile: "full",
   title: "Maintenance",
   describe:
-    "Memory maintenance: decay, prune (a plan unless confirm), merge observations of the same words, summarize an entity, stats, find_duplicates, pagerank and communities (all projects; stored beside the graph), export (top entities; all: cuba_sync export), reembed, decay_episodes.",
+    "Memory maintenance: decay, prune (a plan unless confirm), merge observations of the same words, summarize an entity, stats, find_duplicates, pagerank and communities (all projects; stored beside the graph), export (top entities), reembed, decay_episodes.",
   hints: { readOnly: false, destructive: true, openWorld: false },
   actions: {
     decay: action({

@@ -1,6 +1,6 @@
-/** What the documents mention is there: files of the repository, npm scripts, commands of the program. */
+/** What the documents mention is there: files of the repository, npm scripts, commands of the program. Decisions are told apart by their number. */
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { scripts } from "../../package.json" with { type: "json" };
 import { commands } from "../../src/cli/registry.ts";
@@ -34,6 +34,15 @@ describe.each(documents.map((file) => [file, readFileSync(join(root, file), "utf
     const called = quoted(text).flatMap((code) => [...code.matchAll(/^memory-industry ([a-z-]+)/g)].map(([, name = ""]) => name));
     expect(called.filter((name) => !words.has(name))).toEqual([]);
   });
+});
+
+test("each decision has a number of its own, and its title has the same", () => {
+  const folder = join(root, "docs/decisions");
+  const files = readdirSync(folder).sort();
+  const numbers = files.map((file) => file.slice(0, 4));
+  expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
+  const mistitled = files.filter((file) => !readFileSync(join(folder, file), "utf8").startsWith(`# ${file.slice(0, 4)}`));
+  expect(mistitled).toEqual([]);
 });
 
 test("there are documents to read", () => {

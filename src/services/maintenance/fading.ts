@@ -44,7 +44,7 @@ export interface Faded {
 export interface Fading {
   /**
    * Trusted observations lose importance by the time nobody used them; never below 0.01, never a decision or a lesson. A row is rewritten at most once
-   * a day, whatever the number of runs: the factors multiply up to the same importance (decision 0110).
+   * a day, whatever the number of runs: the factors multiply up to the same importance (decisions 0112, 0120).
    */
   decay(request: DecayRequest): Promise<Faded>;
   /** Episodes lose importance by their age; running it again changes nothing. */

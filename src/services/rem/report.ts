@@ -1,4 +1,4 @@
-/** How a cycle is shown to people and machines: the keys of `admin/status`, of `rem` and of the panel are one list. */
+/** How a cycle is shown to people and machines; one list of keys for everybody who shows one, today the command `rem`. */
 import type { CycleRow } from "../../store/queries/rem-cycles.ts";
 import type { CycleOutcome } from "./cycle.ts";
 import { phases } from "./registry.ts";
