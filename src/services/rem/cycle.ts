@@ -164,7 +164,7 @@ export function createRem(options: RemOptions): Rem {
     await using lock = await db.tryLock(REM_LOCK);
     if (lock === undefined) return { kind: "busy" };
     if (request.unlessWithinSecs !== undefined) {
-      const last = await db.read(recorder, (tx) => tx.first(secondsSinceCycle()));
+      const last = await db.read(recorder, (tx) => tx.first(secondsSinceCycle({ lastPhase: phases.at(-1)?.name ?? "none" })));
       if (last !== undefined && last.seconds < request.unlessWithinSecs) return { kind: "recent", secondsAgo: last.seconds };
     }
     const row = await cycle(request);

@@ -86,10 +86,13 @@ export const cycleById = query(
   (q: { id: string }) => sql`select ${columns} from brain_rem_cycles as c where c.id = ${q.id}::uuid`,
 );
 
-/** Whole seconds since the last cycle without an error ended; no row where there was none. */
+/**
+ * Whole seconds since the last cycle that came to its end; no row where there was none. Phases are recorded in order, so the one that has the last of
+ * them went through all, whatever failed on the way: a phase that always fails must not make every start run a whole cycle.
+ */
 export const secondsSinceCycle = query(
   z.object({ seconds: int8 }),
-  () => sql`
+  (q: { lastPhase: string }) => sql`
   select greatest(0, extract(epoch from now() - c.finished_at))::bigint as seconds
-  from brain_rem_cycles as c where c.error is null order by c.finished_at desc, c.id limit 1`,
+  from brain_rem_cycles as c where c.error is null or jsonb_exists(c.phases, ${q.lastPhase}::text) order by c.finished_at desc, c.id limit 1`,
 );

@@ -126,11 +126,8 @@ eachEngine("the consolidation cycle", (engine) => {
     expect((await remOver(engine.db, { phases: [] }).run({ signal })).kind).toBe("ran");
   });
 
-  test("a timer leaves out what was done lately; a person does not; a failed cycle does not count", async () => {
+  test("a timer leaves out what was done lately; a person does not", async () => {
     const signal = new AbortController().signal;
-    const failing = remOver(engine.db, { phases: [fails("decay")] });
-    await failing.run({ signal });
-    expect((await failing.run({ signal, unlessWithinSecs: 60 })).kind).toBe("ran");
     const rem = remOver(engine.db, { phases: [] });
     await rem.run({ signal });
     expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("recent");
@@ -140,6 +137,29 @@ eachEngine("the consolidation cycle", (engine) => {
       sql`update brain_rem_cycles set started_at = now() - interval '2 minutes', finished_at = now() - interval '2 minutes' returning id`,
     );
     expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("ran");
+  });
+
+  test("a cycle that went through all its phases was done, whatever failed in it; one that was stopped, or killed, was not", async () => {
+    const signal = new AbortController().signal;
+    const stop = new AbortController();
+    const stops = phase("autolink", async (ctx) => {
+      stop.abort();
+      await ctx.pace.turn(ctx.signal);
+      return { count: 1 };
+    });
+    await ran(remOver(engine.db, { phases: [fails("decay"), stops, counts("words", 1)] }), stop.signal);
+    await rows(
+      engine.db,
+      sql`insert into brain_rem_cycles (started_at, finished_at, duration_ms, error, phases)
+          values (now(), now(), 0, 'unfinished: in phase words when this was written', '{"decay": {"count": 1, "ms": 1}}') returning id`,
+    );
+    for (const failing of ["decay", "words"]) {
+      const made = ["decay", "words"].map((name) => (name === failing ? fails(name) : counts(name, 1)));
+      const rem = remOver(engine.db, { phases: made });
+      expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("ran");
+      expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("recent");
+      await rows(engine.db, sql`delete from brain_rem_cycles where phases ? 'words' returning id`);
+    }
   });
 
   test("told to stop, it ends between two slices and says so; the lock is free again", async () => {
