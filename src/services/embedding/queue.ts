@@ -26,8 +26,12 @@ const COUNTED_ROWS = 10_000;
 export interface EmbeddingQueue {
   /** Something was stored, or a model appeared: look for texts without a vector. Returns at once, never throws. */
   poke(): void;
-  /** Embeds up to `limit` texts of each kind that have no vector, the most important first (the consolidation cycle). @returns vectors stored. */
-  backfill(limit: number): Promise<number>;
+  /**
+   * Embeds up to `limit` texts that have no vector, kind after kind, the most important of each first (the consolidation cycle).
+   * @param signal ends it after the text that the model has; what was embedded is stored.
+   * @returns vectors stored.
+   */
+  backfill(limit: number, signal: AbortSignal): Promise<number>;
   /** Waits until no text is left to embed, at most `limitMs`. @returns how many have no vector yet; 0 where no model is there to make one. */
   drain(limitMs: number): Promise<number>;
   /** Rounds end; what runs is given up. Texts without a vector wait in the database. */
@@ -131,16 +135,16 @@ export function createEmbeddingQueue({ db, embedder, vectors, log, later = unref
   return {
     poke,
 
-    async backfill(limit) {
-      if (limit <= 0 || !canEmbed()) return 0;
+    async backfill(limit, signal) {
+      const mine: CallScope = { ...ctx, signal: AbortSignal.any([ending.signal, signal]) };
       let stored = 0;
+      let left = limit;
       for (const kind of vectorKinds) {
-        let left = limit;
-        while (left > 0 && canEmbed()) {
+        while (left > 0 && canEmbed() && !signal.aborted) {
           const want = Math.min(left, ROUND_TEXTS);
-          const texts = await db.read(ctx, (tx) => tx.all(textsWithoutVector({ kind, first: "important", except: spent(), limit: want })));
+          const texts = await db.read(mine, (tx) => tx.all(textsWithoutVector({ kind, first: "important", except: spent(), limit: want })));
           if (texts.length === 0) break;
-          const round = await vectors.embed(ctx, texts);
+          const round = await vectors.embed(mine, texts);
           remember(round.failed);
           stored += round.stored;
           left -= texts.length;

@@ -27,7 +27,7 @@ export interface RemParts {
   readonly settings: RemSettings;
   readonly embedder: Pick<Embedder, "status">;
   /** The queue of missing vectors. */
-  readonly vectors: { backfill(limit: number): Promise<number> };
+  readonly vectors: { backfill(limit: number, signal: AbortSignal): Promise<number> };
   readonly chunks: Pick<Chunks, "store">;
   readonly autolink: Autolink;
   /** Models that a person has chosen, in order, and why there is none where that can be said. Never the client's. */

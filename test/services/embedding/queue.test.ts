@@ -235,10 +235,32 @@ eachEngine("the embedding queue", (engine) => {
       await caller()("cuba_cronica", { action: "add", entity_name: "E", content, observation_type: type });
     embedder.state = stateOf("ready");
     const { queue } = graphOver(engine.db, { embedder });
-    expect(await queue.backfill(0)).toBe(0);
-    expect(await queue.backfill(2)).toBe(2);
+    const { signal } = new AbortController();
+    expect(await queue.backfill(0, signal)).toBe(0);
+    expect(await queue.backfill(2, signal)).toBe(2);
     expect(embedder.asked).toEqual(["E (concept): A decision of great weight", "E (concept): A lesson of some weight"]);
     expect(await missing()).toBe(1);
+  });
+
+  test("a backfill shares its limit among all kinds, and ends where it is told to stop; what was embedded is kept", async () => {
+    const { caller, embedder } = withModel();
+    embedder.state = stateOf("missing");
+    for (const content of ["the first of three", "the second of them", "the third and last"])
+      await caller()("cuba_cronica", { action: "add", entity_name: "E", content });
+    await rows(
+      db(),
+      sql`insert into brain_episodes (entity_id, content) select e.id, 'it was deployed' from brain_entities as e returning id`,
+    );
+    embedder.state = stateOf("ready");
+    const { queue } = graphOver(engine.db, { embedder });
+    const stop = new AbortController();
+    embedder.before = async () => stop.abort();
+    expect([await queue.backfill(10, stop.signal), embedder.asked.length, await missing()]).toEqual([1, 1, 3]);
+    expect([await queue.backfill(10, stop.signal), embedder.asked.length]).toEqual([0, 1]);
+    embedder.before = async () => {};
+    const { signal } = new AbortController();
+    expect([await queue.backfill(2, signal), await missing()]).toEqual([2, 1]);
+    expect([await queue.backfill(2, signal), await missing()]).toEqual([1, 0]);
   });
 
   test("leaves retired rows alone", async () => {
