@@ -1,7 +1,7 @@
 /** What `secure` does. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SecureOutcome } from "../cli/command.ts";
+import { PASSWORD_PLACE, type SecureOutcome } from "../cli/command.ts";
 import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
 import { grants } from "../store/migrations.ts";
@@ -18,6 +18,10 @@ function writePassword(file: string, password: string): void {
   writeFileSync(`${file}.tmp`, `${password}\n`, { mode: PRIVATE_FILE });
   renameSync(`${file}.tmp`, file);
 }
+
+/** Once is enough on a screen: a password that is not new does not leave its file. */
+export const shownAddress = (adminUrl: string, password: string, isNew: boolean): string =>
+  withCredentials(adminUrl, APP_LOGIN, isNew ? password : PASSWORD_PLACE);
 
 /** @throws MemoryError where the server cannot be reached, or the login is no superuser */
 export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate: boolean }, signal: AbortSignal): Promise<SecureOutcome> {
@@ -49,7 +53,7 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
             role: APP_LOGIN,
             ...done,
             file,
-            url: isOurs ? withCredentials(choice.url, APP_LOGIN, password) : undefined,
+            url: isOurs ? shownAddress(choice.url, password, done.passwordSet) : undefined,
           };
         }),
     },

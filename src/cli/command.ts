@@ -48,6 +48,9 @@ export interface CliHost {
   readonly serve: (options: ServeOptions) => Promise<void>;
 }
 
+/** Stands in an address where the password belongs: one that is not new is shown by its file alone. */
+export const PASSWORD_PLACE = "PASSWORD";
+
 export type SecureOutcome =
   | { readonly kind: "embedded" }
   | {
@@ -58,7 +61,7 @@ export type SecureOutcome =
       readonly granted: boolean;
       /** Where its password lies. */
       readonly file: string;
-      /** Address for the role; undefined where its password is not known here. */
+      /** Address for the role, {@link PASSWORD_PLACE} in it unless the password is new; undefined where the password is not known here. */
       readonly url: string | undefined;
     };
 

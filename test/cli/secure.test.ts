@@ -21,6 +21,13 @@ test("secure tells what it did and what the product runs with", async () => {
   expect(host.life).toEqual(["secured", "rotated"]);
 });
 
+test("a password that is not new is named by its file", async () => {
+  const host = fakeHost({ secured: { ...server, created: false, passwordSet: false, url: "postgres://cuba_app:PASSWORD@h/d" } });
+  expect(await runCli(["secure"], host)).toBe(0);
+  expect(host.out()).toContain("Its password was kept; it lies in /c/pgpass_app. What the product runs with, with that for PASSWORD:");
+  expect(host.out()).toContain("DATABASE_URL=postgres://cuba_app:PASSWORD@h/d\n  CUBA_SKIP_MIGRATIONS=1");
+});
+
 test("a password that is not known here is kept and no address is made up; tables that are missing are no success", async () => {
   const unknown = fakeHost({ secured: { ...server, created: false, passwordSet: false, url: undefined } });
   expect(await runCli(["secure"], unknown)).toBe(0);

@@ -1,4 +1,5 @@
 import { flag } from "../arguments.ts";
+import { PASSWORD_PLACE } from "../command.ts";
 import { command } from "../define.ts";
 
 export default command({
@@ -23,7 +24,11 @@ export default command({
     if (done.url === undefined)
       out.tell("It has a password that is not known here. It was kept; memory-industry secure --rotate sets a new one.");
     else {
-      out.line("What the product runs with from now on:");
+      out.line(
+        done.passwordSet
+          ? "What the product runs with from now on:"
+          : `Its password was kept; it lies in ${done.file}. What the product runs with, with that for ${PASSWORD_PLACE}:`,
+      );
       out.line(`  DATABASE_URL=${done.url}`);
       out.line("  CUBA_SKIP_MIGRATIONS=1");
     }
