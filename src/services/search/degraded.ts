@@ -3,20 +3,23 @@ import { present } from "../../kernel/errors.ts";
 import { MOST_WORDS } from "./arms/long-questions.ts";
 import { CHECK, type QuestionVector } from "./arms/vector.ts";
 import { type Uncovered, uncoveredSentences } from "./coverage.ts";
-import type { FailedLeg } from "./legs.ts";
+import type { FailedLeg, Leg } from "./legs.ts";
 import type { Degradation } from "./request.ts";
 import type { Unranked } from "./rerank.ts";
 
-/** What is lost with a leg; legs that are not named here are annotations and never degrade an answer. */
-const LOST: Readonly<Record<string, string>> = {
+/** What is lost with a leg; undefined for one whose absence never degrades an answer: an annotation, or what says so in a place of its own. */
+const LOST: Readonly<Record<Leg, string | undefined>> = {
   words: "Words were not searched",
   text: "Full text did not score what was found",
   vector: "Meaning was not searched",
+  coverage: "Meaning was searched, but whether memories without a fitting vector were left out is not known",
   entity: "Memories of the entities that the question names were not looked up",
   associative: "The graph was not asked for associations",
   connections: "Connections between the entities are missing",
   session: "What the session is about did not lift any row",
   neighbours: "Neighbours in the graph are missing",
+  gate: undefined,
+  peers: undefined,
 };
 
 const sentence = ({ leg, cause }: FailedLeg): string => `${LOST[leg]}: ${present(cause).text} Run '${CHECK}'.`;
@@ -36,7 +39,7 @@ export function degradationOf(
     readonly uncovered?: Uncovered | undefined;
   },
 ): Degradation {
-  const search = failed.filter(({ leg }) => leg in LOST).map(sentence);
+  const search = failed.filter(({ leg }) => LOST[leg] !== undefined).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
   if (uncovered !== undefined) search.push(...uncoveredSentences(uncovered));
   if (wordsLeftOut > 0)

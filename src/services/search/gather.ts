@@ -99,7 +99,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
           }),
         )
       : undefined;
-  const uncovered = near === undefined ? undefined : await run("vector", (tx) => g.coverage.of(tx, filters, g.label));
+  const uncovered = near === undefined ? undefined : await run("coverage", (tx) => g.coverage.of(tx, filters, g.label));
   const mentions = await findMentions(run, g, kinds, words);
   const mentioned =
     mentions.length === 0 || !speaksForEntities(g)

@@ -2,16 +2,31 @@
  * Legs of a search in one transaction, each of which may fail without taking the others along. A failed statement spoils its transaction,
  * and a savepoint a leg costs two round trips; so everything runs without, and only a search that failed runs once more with them.
  */
-import type { CallScope } from "../../kernel/context.ts";
+import type { CallContext, CallScope } from "../../kernel/context.ts";
+import { causeChain } from "../../kernel/errors.ts";
 import type { Database, Tx } from "../../store/port.ts";
 
+/** Every leg there is; what is lost with each stands in `degraded.ts`. */
+export type Leg =
+  | "words"
+  | "text"
+  | "vector"
+  | "coverage"
+  | "entity"
+  | "associative"
+  | "connections"
+  | "session"
+  | "neighbours"
+  | "gate"
+  | "peers";
+
 export interface FailedLeg {
-  readonly leg: string;
+  readonly leg: Leg;
   readonly cause: unknown;
 }
 
 /** Runs one leg; undefined where it failed, and then it is in the list of failures. */
-export type RunLeg = <T>(leg: string, work: (tx: Tx) => Promise<T>) => Promise<T | undefined>;
+export type RunLeg = <T>(leg: Leg, work: (tx: Tx) => Promise<T>) => Promise<T | undefined>;
 
 export interface LegResult<T> {
   readonly value: T;
@@ -22,11 +37,17 @@ export interface LegResult<T> {
 const plans = { byKey: true } as const;
 
 /** @throws what the database throws where no transaction is possible at all, and where the call is over. */
-export async function runLegs<T>(db: Database, ctx: CallScope, work: (run: RunLeg, tx: Tx) => Promise<T>): Promise<LegResult<T>> {
+export async function runLegs<T>(
+  db: Database,
+  ctx: CallScope & Pick<CallContext, "log">,
+  work: (run: RunLeg, tx: Tx) => Promise<T>,
+): Promise<LegResult<T>> {
   try {
     return { value: await db.read(ctx, (tx) => work((_leg, part) => part(tx), tx), plans), failed: [] };
   } catch (error) {
     if (ctx.signal.aborted) throw error;
+    // What fails once and not again leaves no other trace.
+    ctx.log.debug("a search failed and runs once more, each part by itself", { cause: causeChain(error) });
   }
   const again = async (tx: Tx) => {
     const failed: FailedLeg[] = [];

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { PgDialect } from "drizzle-orm/pg-core";
 import { fuse } from "../../../src/domain/retrieval/fusion.ts";
 import { unavailable } from "../../../src/kernel/errors.ts";
 import { newId } from "../../../src/kernel/ids.ts";
-import type { Database, Tx } from "../../../src/store/port.ts";
+import type { Database } from "../../../src/store/port.ts";
 import { eachEngine, testScope } from "../../support/engines.ts";
 import {
   callContext,
@@ -20,29 +19,6 @@ import {
   seedObservation,
   vectorOf,
 } from "../../support/search.ts";
-
-const dialect = new PgDialect();
-
-/** A database in which every statement that mentions `fragment` fails, as a broken index or a missing right would. */
-function breaking(db: Database, fragment: string): Database {
-  const guard = (tx: Tx): Tx => ({
-    all: async (query) => {
-      if (dialect.sqlToQuery(query.statement).sql.includes(fragment)) throw unavailable("The disk is full. Nothing was written.");
-      return tx.all(query);
-    },
-    first: (query) => tx.first(query),
-    run: (statement) => tx.run(statement),
-    savepoint: (work) => tx.savepoint((inner) => work(guard(inner))),
-  });
-  return {
-    traits: db.traits,
-    read: (ctx, work, limits) => db.read(ctx, (tx) => work(guard(tx)), limits),
-    write: (ctx, work, limits) => db.write(ctx, work, limits),
-    tryLock: (key) => db.tryLock(key),
-    listen: (channel, onPayload) => db.listen(channel, onPayload),
-    [Symbol.asyncDispose]: async () => {},
-  };
-}
 
 const access = async (db: Database) =>
   db.read(testScope(), (tx) =>
@@ -199,24 +175,6 @@ eachEngine("an answer of cuba_faro", (engine) => {
       ["lab", "never exchanged"],
       ["old", "last exchanged more than a day ago"],
     ]);
-  });
-
-  test("names the leg that failed, what was lost and the command, and keeps the others", async () => {
-    const { db } = engine;
-    const id = await seedObservation(db, { content: "walnut", vector: vectorOf({ 1: 1 }) });
-    const embedder = embedderOf({ walnut: vectorOf({ 1: 1 }) });
-    for (const [fragment, lost] of [
-      ["brain_postings", "Words were not searched: The disk is full."],
-      ["ts_rank(", "Full text did not score what was found: The disk is full."],
-      ["<=>", "Meaning was not searched: The disk is full."],
-    ] as const) {
-      const answer = await faroOver(breaking(db, fragment), { embedder }).ask({ query: "walnut" });
-      expect(idsOf(answer)).toContain(id);
-      expect(answer.degraded).toBe(true);
-      expect(answer.degraded_reason).toStartWith(lost);
-      expect(answer.degraded_reason).toContain("memory-industry doctor");
-      expect(answer.bm25_degraded).toBe(fragment === "brain_postings" ? true : undefined);
-    }
   });
 
   test("asks a question of a thousand words by its rarest ones, and says so", async () => {
