@@ -1,11 +1,13 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
+import { PgDialect } from "drizzle-orm/pg-core";
 import type { CallContext } from "../../src/kernel/context.ts";
 import { deadlineIn } from "../../src/kernel/deadline.ts";
 import { timedOut } from "../../src/kernel/errors.ts";
 import { tokenCounter } from "../../src/kernel/tokens.ts";
 import { measures, type RunMeasure } from "../../src/services/analytics/measures.ts";
 import { createMeasureRunner } from "../../src/services/analytics/run.ts";
+import { activeTriggers } from "../../src/store/queries/health.ts";
 import { eachEngine } from "../support/engines.ts";
 import { graphOver, type Reply } from "../support/graph.ts";
 import { indexed } from "../support/indexed-graphs.ts";
@@ -112,6 +114,21 @@ eachEngine("cuba_vigia", (engine) => {
     });
     expect(String(reply.database_size)).toMatch(/^\d+ (bytes|kB|MB|GB)$/);
     expect(reply.table_sizes).toHaveProperty("brain_observations");
+  });
+
+  test("health counts the reminders that may fire in scope: the project's own and those of no project, not another project's", async () => {
+    const [mine, other] = [await project(engine.db), await project(engine.db, "other")];
+    for (const of of [mine, other, null])
+      await rows(
+        engine.db,
+        sql`insert into brain_triggers (entity_pattern, condition_type, message, project_id) values ('x', 'on_access', 'm', ${of}::uuid) returning id`,
+      );
+    expect(await vigia("health", mine)).toMatchObject({ active_triggers: 2 });
+    expect(await vigia("health")).toMatchObject({ active_triggers: 3 });
+    // The owner skips row security: the statement itself has to know the scope.
+    const { sql: text } = new PgDialect().sqlToQuery(activeTriggers({ scope: { kind: "project", id: mine } }).statement);
+    const { rows: found } = await engine.db.asOwner((owner) => owner.query(text, [mine]));
+    expect(found.map(({ count }) => Number(count))).toEqual([2]);
   });
 
   test("drift: a new kind of error in scope is found, another project's is not", async () => {

@@ -127,7 +127,7 @@ export function createAnalytics({ db, embedder, run }: AnalyticsParts): Analytic
         observations: await tx.first(observationHealth({ scope, staleDays: STALE_DAYS })),
         kinds: await tx.all(kindCounts({ scope })),
         errors: await tx.first(errorHealth({ scope })),
-        triggers: await tx.first(activeTriggers()),
+        triggers: await tx.first(activeTriggers({ scope })),
       }));
       const sizes = await db
         .read(ctx, async (tx) => ({

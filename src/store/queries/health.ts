@@ -45,10 +45,12 @@ export const errorHealth = query(
   from brain_errors as r where ${inScope("r", q.scope)}`,
 );
 
+/** Those that may fire in the scope: a reminder of no project fires in all of them. */
 export const activeTriggers = query(
   z.object({ count: int8 }),
-  () => sql`
-  select count(*) as count from brain_triggers as t where t.active and (t.expires_at is null or t.expires_at > now())`,
+  (q: { scope: Scope }) => sql`
+  select count(*) as count from brain_triggers as t
+  where t.active and (t.expires_at is null or t.expires_at > now()) and ${inScope("t", q.scope, { includeUnscoped: true })}`,
 );
 
 /** Sizes of the database and of its largest tables, indexes included. */
