@@ -85,18 +85,19 @@ export function createEntityDuplicates({ db, queue }: { readonly db: Database; r
       const byKey = new Map<string, DuplicateCandidate[]>();
       for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
         const from: string = after;
-        after = await db.read(ctx, async (tx) => {
-          const end = (await tx.first(windowEnd({ table: "entities", after: from, size: ENTITIES_AT_ONCE })))?.id;
-          const found = await tx.all(candidatesIn({ after: from, upTo: end, scope: ctx.scope }));
-          near.add(found);
-          for (const entity of found) {
-            // Names of separators alone have no key, and are nobody's double.
-            if (entity.nameKey === "") continue;
-            const key = `${entity.projectId ?? ""}/${entity.nameKey}`;
-            byKey.set(key, [...(byKey.get(key) ?? []), entity]);
-          }
-          return end;
+        const { end, found } = await db.read(ctx, async (tx) => {
+          const last = (await tx.first(windowEnd({ table: "entities", after: from, size: ENTITIES_AT_ONCE })))?.id;
+          return { end: last, found: await tx.all(candidatesIn({ after: from, upTo: last, scope: ctx.scope })) };
         });
+        // Outside of the transaction, which runs again where it collides.
+        near.add(found);
+        for (const entity of found) {
+          // Names of separators alone have no key, and are nobody's double.
+          if (entity.nameKey === "") continue;
+          const key = `${entity.projectId ?? ""}/${entity.nameKey}`;
+          byKey.set(key, [...(byKey.get(key) ?? []), entity]);
+        }
+        after = end;
       }
       const exact = [...byKey.values()].flatMap((group) => {
         const [winner, ...losers] = [...group].sort(byWorth);

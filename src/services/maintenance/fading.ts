@@ -76,8 +76,13 @@ export function createFading({ db }: { readonly db: Database }): Fading {
           }),
         }));
         await tx.run(saveFaded(faded));
-        count += faded.filter(({ importance, before }) => importance < before).length;
-        return { upTo: due.length < MOST_REWRITTEN ? undefined : due.at(-1)?.id };
+        const lost = faded.filter(({ importance, before }) => importance < before).length;
+        return {
+          upTo: due.length < MOST_REWRITTEN ? undefined : due.at(-1)?.id,
+          committed: () => {
+            count += lost;
+          },
+        };
       });
       if (complete) await db.write(request, (tx) => tx.run(noteDecay({ scope })));
       return { count, complete };
@@ -97,8 +102,12 @@ export function createFading({ db }: { readonly db: Database }): Fading {
           .filter(({ before, importance }) => Math.abs(importance - before) > LEAST_CHANGE * before);
         const now = moved.slice(0, MOST_REWRITTEN);
         if (now.length > 0) await tx.run(saveAged(now));
-        count += now.length;
-        return now.length < moved.length ? { upTo: now.at(-1)?.id } : undefined;
+        return {
+          upTo: now.length < moved.length ? now.at(-1)?.id : undefined,
+          committed: () => {
+            count += now.length;
+          },
+        };
       });
       return { count, complete };
     },

@@ -13,15 +13,23 @@ export interface Walk {
   readonly writes: boolean;
 }
 
+/** What a step answers; nothing where its window is done and there is nothing to add up. */
+export interface Step {
+  /** Up to where it came, where it could not finish its window. */
+  readonly upTo?: string | undefined;
+  readonly stop?: boolean;
+  /** Adds up what it did. Called once, after its transaction: the step itself runs again where that collides with another. */
+  readonly committed?: () => void;
+}
+
 /**
- * Calls `step` for one window after the other, until the table ends or it answers `stop`. A step that could not finish its window answers the id up to
- * which it came.
+ * Calls `step` for one window after the other, until the table ends or it answers `stop`. A step changes nothing outside of its transaction but in `committed`.
  */
 export async function walk(
   ctx: CallScope & { readonly pace: Pace },
   { db }: Pick<RemParts, "db">,
   { table, first, most, writes }: Walk,
-  step: (tx: Tx, window: Window, size: number) => Promise<{ readonly upTo?: string | undefined; readonly stop?: boolean } | undefined>,
+  step: (tx: Tx, window: Window, size: number) => Promise<Step | undefined>,
 ): Promise<void> {
   let after = FIRST_ID;
   await inSlices(ctx.pace, ctx.signal, { first, most }, async (size) => {
@@ -30,6 +38,7 @@ export async function walk(
       return { end, done: await step(tx, { after, upTo: end }, size) };
     };
     const { end, done } = await (writes ? db.write(ctx, work) : db.read(ctx, work));
+    done?.committed?.();
     const reached = done?.upTo ?? end;
     if (reached === undefined || done?.stop === true) return false;
     after = reached;

@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { createEntityDuplicates } from "../../../src/services/duplicates/entities.ts";
 import { keysToEntities } from "../../../src/store/queries/entity-duplicates.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
+import { colliding } from "../../support/colliding.ts";
 import { eachEngine, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
 import { project, row, rows } from "../../support/statements.ts";
@@ -53,6 +54,12 @@ eachEngine("entities that are one", (engine) => {
       exact.map(({ loser, winner }) => ({ loser: loser.id, winner: winner.id })),
     );
     expect(await names()).toEqual(["--", "1.0", "10", "C", "C#", "C++", "MAPUPITA.WEB", "Mapupita-Web"]);
+  });
+
+  test("a read that collides and runs again shows nothing twice", async () => {
+    for (const name of ["Mapupita-Web", "mapupita_web", "Mapupita Webs"]) await create(name);
+    const { exact, likelyTotal } = await createEntityDuplicates({ db: colliding(engine.db), queue: { poke: () => {} } }).report(everything);
+    expect([exact.length, likelyTotal]).toEqual([1, 2]);
   });
 
   test("everything that hangs on the one that goes hangs on the other afterwards, and the old name leads there, for writes too", async () => {

@@ -5,6 +5,7 @@ import type { Phase } from "../../../src/services/rem/phase.ts";
 import { phases } from "../../../src/services/rem/registry.ts";
 import type { Database } from "../../../src/store/port.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
+import { colliding } from "../../support/colliding.ts";
 import { eachEngine, type TestDatabase, testScope } from "../../support/engines.ts";
 import { only, ran, remOver } from "../../support/rem.ts";
 import { entity, observation, row, rows } from "../../support/statements.ts";
@@ -185,6 +186,21 @@ eachEngine("the consolidation cycle", (engine) => {
     expect(seen).toEqual([
       [{ error: expect.stringContaining("unfinished: in phase autolink"), phases: { decay: { count: 3, ms: expect.any(Number) } } }],
     ]);
+  });
+
+  test("a transaction that collides and runs again is counted once", async () => {
+    await fill(engine.db);
+    await rows(engine.db, sql`update brain_observations set lexical = null returning id`);
+    const counting = only("decay", "episodes", "chunks", "words", "duplicates");
+    const record = await ran(remOver(colliding(engine.db), { phases: counting }));
+    expect(record.error).toBeNull();
+    expect(Object.fromEntries(Object.entries(record.phases).map(([name, { count }]) => [name, count]))).toEqual({
+      decay: 5,
+      episodes: 1,
+      chunks: 1,
+      words: 10,
+      duplicates: 1,
+    });
   });
 
   test("every cycle but the newest 500 goes", async () => {

@@ -17,8 +17,11 @@ export const chunks: Phase = {
     let longest: { readonly id: string; readonly chars: number }[] = [];
     await walk(ctx, parts, { table: "observations", ...WINDOW, writes: false }, async (tx, window) => {
       const found = await tx.all(longTexts({ ...window, thresholdChars: settings.chunkThresholdChars }));
-      longest = [...longest, ...found].sort((a, b) => b.chars - a.chars).slice(0, settings.backfillLimit);
-      return undefined;
+      return {
+        committed: () => {
+          longest = [...longest, ...found].sort((a, b) => b.chars - a.chars).slice(0, settings.backfillLimit);
+        },
+      };
     });
     let count = 0;
     await inSlices(ctx.pace, ctx.signal, { first: 1, most: CUT_AT_ONCE }, async (size) => {

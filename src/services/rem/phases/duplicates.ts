@@ -18,8 +18,8 @@ export const duplicates: Phase = {
   run: async (ctx, parts) => {
     const near = createNearNames(NEAR_NAME_SIMILARITY);
     await walk(ctx, parts, { table: "entities", ...WINDOW, writes: false }, async (tx, window) => {
-      near.add(await tx.all(namesIn(window)));
-      return undefined;
+      const found = await tx.all(namesIn(window));
+      return { committed: () => near.add(found) };
     });
     let count = 0;
     let at = 0;

@@ -18,9 +18,15 @@ export const words: Phase = {
     for (const table of wordTables)
       await walk(ctx, parts, { table, ...WINDOW, writes: true }, async (tx, window) => {
         const found = await tx.all(unprepared({ ...window, table, limit: Math.min(AT_ONCE, MOST_ROWS - count) }));
-        if (found.length > 0)
-          count += await tx.run(saveWords({ table, rows: found.map((row) => ({ ...row, lexical: lexicalText(row.text) })) }));
-        return { upTo: found.length < AT_ONCE ? undefined : found.at(-1)?.id, stop: count >= MOST_ROWS };
+        const prepared = found.map((row) => ({ ...row, lexical: lexicalText(row.text) }));
+        const saved = prepared.length === 0 ? 0 : await tx.run(saveWords({ table, rows: prepared }));
+        return {
+          upTo: found.length < AT_ONCE ? undefined : found.at(-1)?.id,
+          stop: count + saved >= MOST_ROWS,
+          committed: () => {
+            count += saved;
+          },
+        };
       });
     return { count };
   },
