@@ -15,10 +15,13 @@ export type Asked =
   | { readonly kind: "answered"; readonly reply: string; readonly backend: ChatBackend; readonly tried: readonly TriedRung[] }
   | {
       readonly kind: "none";
-      readonly reason: "no_backend" | "backend_failed" | "out_of_budget";
+      readonly reason: "no_backend" | "backend_failed" | "out_of_budget" | "spent";
       readonly note: string;
       readonly tried: readonly TriedRung[];
     };
+
+/** The `reason` of an error that says: no more questions may be put, to this model or another. No model failed. */
+export const SPENT = "spent";
 
 type AskContext = Pick<CallContext, "signal" | "deadline" | "log">;
 
@@ -40,6 +43,7 @@ export async function askLadder(ctx: AskContext, { chats, problem }: Ladder, pro
       return { kind: "answered", reply, backend: chat.backend, tried };
     } catch (error) {
       if (!(error instanceof MemoryError) || error.code === "cancelled") throw error;
+      if (error.reason === SPENT) return { kind: "none", reason: SPENT, note: error.message, tried };
       ctx.log.warn("a model that reads a text failed", { backend: chat.backend, code: error.code });
       tried.push({ backend: chat.backend, error: present(error).text });
       isSlow = error.code === "timeout";

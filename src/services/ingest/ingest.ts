@@ -47,7 +47,7 @@ interface Tally {
 export type ExtractResult =
   | {
       readonly kind: "none";
-      readonly reason: "no_backend" | "backend_failed" | "out_of_budget";
+      readonly reason: "no_backend" | "backend_failed" | "out_of_budget" | "spent";
       readonly note: string;
       readonly tried: readonly TriedRung[];
     }

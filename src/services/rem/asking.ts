@@ -3,6 +3,7 @@ import type { Scope } from "../../kernel/context.ts";
 import { unavailable } from "../../kernel/errors.ts";
 import type { Ladder } from "../../llm/ladder.ts";
 import type { Chat } from "../../llm/port.ts";
+import { SPENT } from "../ingest/ask.ts";
 import type { PhaseContext, PhaseOutcome, RemParts } from "./phase.ts";
 
 /** Failures in a row that mean that the model is gone; a single slow row must not take the batch with it. */
@@ -29,7 +30,9 @@ function capped({ chats, problem }: Ladder, { budget }: PhaseContext): CappedLad
     async complete(request, signal) {
       if (spent || !(await budget.take())) {
         spent = true;
-        throw unavailable("The day's cap of questions to a language model is reached (CUBA_LLM_DAILY_CAP). Nothing was asked.");
+        throw unavailable("The day's cap of questions to a language model is reached (CUBA_LLM_DAILY_CAP). Nothing was asked.", {
+          reason: SPENT,
+        });
       }
       return await chat.complete(request, signal);
     },

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { unavailable } from "../../../src/kernel/errors.ts";
+import { createLogger } from "../../../src/kernel/logger.ts";
 import { batchSize } from "../../../src/services/rem/asking.ts";
 import { chat, factsReply, ladder } from "../../support/chat.ts";
 import { eachEngine } from "../../support/engines.ts";
@@ -179,6 +180,19 @@ eachEngine("a cycle that reads with a model", (engine) => {
       sql`update brain_rem_cycles set started_at = started_at - interval '1 day', finished_at = finished_at - interval '1 day' returning id`,
     );
     expect((await scan({ ladder: ladder(model), settings: { relationBatch: 1, llmDailyCap: 3 } })).llmCalls).toBe(1);
+  });
+
+  test("a cap that is reached is no failure of a model: nothing is logged, whatever the number of models", async () => {
+    await known("a", "what a is about");
+    const lines: string[] = [];
+    const log = createLogger({ level: "warn", write: (line) => lines.push(line) });
+    const models = [chat({ relations: [], facts: [] }), chat({ relations: [], facts: [] })];
+    for (const read of [scan, extract]) {
+      const record = await read({ ladder: ladder(...models), log, settings: { llmDailyCap: 0 } });
+      expect(Object.values(record.phases)[0]?.note).toContain("CUBA_LLM_DAILY_CAP");
+      expect([record.error, record.llmCalls, record.relationScanFailed, record.extractionFailed]).toEqual([null, 0, 0, 0]);
+    }
+    expect([lines, models.flatMap(({ prompts }) => prompts)]).toEqual([[], []]);
   });
 
   test("what a model reads out of a memory is withheld, writes no relation, stays in the project, and is never read again itself", async () => {
