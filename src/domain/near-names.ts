@@ -17,7 +17,7 @@ export interface NearPair<T> {
   readonly similarity: number;
 }
 
-/** Names that resemble thousands of others (`host-0001` …) are compared with so many at most. */
+/** Names that resemble thousands of others (`host-0001` …) are compared with so many at most, those with whom they share their rarest trigrams. */
 const MOST_COMPARED = 2_000;
 
 export interface NearNames<T> {
@@ -52,6 +52,17 @@ export function createNearNames<T extends NamedThing>(threshold: number): NearNa
       }
   };
 
+  /** Looks at no more places than it needs: what thousands have in common stands in thousands of lists. */
+  const candidatesOf = (set: ReadonlySet<string>): ReadonlySet<number> => {
+    const candidates = new Set<number>();
+    for (const trigram of prefixOf(set))
+      for (const place of places.get(trigram) ?? []) {
+        if (candidates.size === MOST_COMPARED) return candidates;
+        candidates.add(place);
+      }
+    return candidates;
+  };
+
   return {
     add(more) {
       for (const thing of more) {
@@ -70,10 +81,7 @@ export function createNearNames<T extends NamedThing>(threshold: number): NearNa
         indexUpTo(at);
         const [thing, set] = [things[at], sets[at]];
         if (thing === undefined || set === undefined) continue;
-        const candidates = new Set<number>();
-        for (const trigram of prefixOf(set))
-          for (const place of places.get(trigram) ?? []) if (candidates.size < MOST_COMPARED) candidates.add(place);
-        for (const place of candidates) {
+        for (const place of candidatesOf(set)) {
           const [other, otherSet] = [things[place], sets[place]];
           if (other === undefined || otherSet === undefined) continue;
           if (Math.min(set.size, otherSet.size) < threshold * Math.max(set.size, otherSet.size)) continue;

@@ -17,6 +17,12 @@ describe("names that nearly are one", () => {
     expect(pairsOf([], 0.7)).toEqual([]);
     expect(pairsOf(["!!!", "???"], 0.7)).toEqual([]);
   });
+  test("a name like thousands of others is compared with 2,000 of them at most", () => {
+    const near = createNearNames(0.7);
+    near.add(Array.from({ length: 6_000 }, (_, at) => ({ id: String(at), name: "host of the datacenter" })));
+    expect(near.pairs(1_000, 1_001)).toHaveLength(1_000);
+    expect(near.pairs(5_999, 6_000)).toHaveLength(2_000);
+  });
   test("finds exactly the pairs that comparing every pair finds, in parts or at once", () => {
     const word = fc.constantFrom("api", "apis", "gateway", "gate", "service", "services", "node", "nodes", "v1", "v2");
     const name = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) => words.join(" "));

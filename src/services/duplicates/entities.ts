@@ -19,6 +19,7 @@ import {
 import { foldEntities } from "../../store/queries/entity-merge.ts";
 import { renameSubject } from "../../store/queries/facts.ts";
 import { FIRST_ID, windowEnd } from "../../store/queries/windows.ts";
+import { callPace, inSlices } from "../rem/pace.ts";
 
 export interface EntityFold {
   readonly loser: DuplicateCandidate;
@@ -59,11 +60,17 @@ export interface EntityDuplicates {
 const LIKELY_SIMILARITY = 0.7;
 export const SHOWN_LIKELY = 100;
 const ENTITIES_AT_ONCE = 1_000;
-/** Names compared before others have their turn. */
-const COMPARED_AT_ONCE = 500;
+/** Names compared before others have their turn; one may be compared with thousands. */
+const COMPARED = { first: 50, most: 2_000 };
+/** Pairs kept while more are looked for, of which the most alike stay: thousands of names alike make millions of pairs. */
+const KEPT_LIKELY = 10 * SHOWN_LIKELY;
 
 /** Most observations, ties by the smaller id. */
 const byWorth = (a: DuplicateCandidate, b: DuplicateCandidate): number => b.observations - a.observations || (a.id < b.id ? -1 : 1);
+
+/** The most alike first, ties by name. */
+const byLikeness = (x: LikelyPair, y: LikelyPair): number =>
+  y.similarity - x.similarity || (x.a.name < y.a.name ? -1 : x.a.name > y.a.name ? 1 : x.a.id < y.a.id ? -1 : 1);
 
 export function createEntityDuplicates({ db, queue }: { readonly db: Database; readonly queue: { poke(): void } }): EntityDuplicates {
   const only = async (ctx: CallScope, rawName: string): Promise<DuplicateCandidate> => {
@@ -104,13 +111,22 @@ export function createEntityDuplicates({ db, queue }: { readonly db: Database; r
         return winner === undefined ? [] : losers.map((loser): EntityFold => ({ loser, winner }));
       });
       const likely: LikelyPair[] = [];
-      for (let at = 0; at < near.size; at += COMPARED_AT_ONCE) {
-        await new Promise((resolve) => setImmediate(resolve));
-        for (const pair of near.pairs(at, at + COMPARED_AT_ONCE))
-          if (pair.a.nameKey === "" || pair.a.nameKey !== pair.b.nameKey || pair.a.projectId !== pair.b.projectId) likely.push(pair);
-      }
-      likely.sort((x, y) => y.similarity - x.similarity || (x.a.name < y.a.name ? -1 : x.a.name > y.a.name ? 1 : x.a.id < y.a.id ? -1 : 1));
-      return { exact, likely: likely.slice(0, SHOWN_LIKELY), likelyTotal: likely.length };
+      const keepBest = () => {
+        likely.sort(byLikeness).splice(SHOWN_LIKELY);
+      };
+      let likelyTotal = 0;
+      let at = 0;
+      await inSlices(callPace(), ctx.signal, COMPARED, async (size) => {
+        for (const pair of near.pairs(at, at + size)) {
+          if (pair.a.nameKey !== "" && pair.a.nameKey === pair.b.nameKey && pair.a.projectId === pair.b.projectId) continue;
+          likelyTotal++;
+          if (likely.push(pair) === KEPT_LIKELY) keepBest();
+        }
+        at += size;
+        return at < near.size;
+      });
+      keepBest();
+      return { exact, likely, likelyTotal };
     },
 
     async named(ctx, names) {

@@ -62,6 +62,20 @@ eachEngine("entities that are one", (engine) => {
     expect([exact.length, likelyTotal]).toEqual([1, 2]);
   });
 
+  test("of thousands of pairs the most alike are shown, and all are counted", async () => {
+    const made = Array.from({ length: 60 }, (_, at) => `host of the northern datacenter ${10 + at}`);
+    // Looked at last, and more alike than any other pair.
+    for (const name of [...made, "the gateway of every payment service", "every payment service gateway of the"]) await create(name);
+    const { likely, likelyTotal } = await duplicates().report(everything);
+    expect([likely.length, likelyTotal]).toEqual([100, (60 * 59) / 2 + 1]);
+    expect(likely[0]?.similarity).toBe(1);
+    expect([likely[0]?.a.name, likely[0]?.b.name].sort()).toEqual([
+      "every payment service gateway of the",
+      "the gateway of every payment service",
+    ]);
+    expect(likely.every(({ similarity }, at) => at === 0 || similarity <= (likely[at - 1]?.similarity ?? 0))).toBe(true);
+  });
+
   test("everything that hangs on the one that goes hangs on the other afterwards, and the old name leads there, for writes too", async () => {
     const [loser, winner, third] = [await create("api-server"), await create("API gateway"), await create("broker")];
     await observe(loser, "listens on 8080");
