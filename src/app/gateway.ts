@@ -4,6 +4,7 @@ import { drainAndClose } from "../daemon/leave.ts";
 import { liveOwner } from "../daemon/owner-lock.ts";
 import { OWNER_LEAVES_WITHIN_MS, takeOwnership } from "../daemon/ownership.ts";
 import { MemoryError } from "../kernel/errors.ts";
+import { isRecord } from "../kernel/is-record.ts";
 import { VERSION } from "../kernel/version.ts";
 import { type DaemonLink, linkTo } from "../transports/daemon-link.ts";
 import { openAssets } from "./assets.ts";
@@ -32,9 +33,6 @@ const silentOwner = (pid: number | undefined) =>
     "unavailable",
     `The memory daemon (process ${pid ?? "unknown"}) holds the data directory and does not answer; nothing was done. 'memory-industry doctor' tells more.`,
   );
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function overSocket(link: DaemonLink): Line {
   const waiting = new Map<

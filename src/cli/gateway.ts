@@ -3,6 +3,7 @@
  * (owner lock taken, everything composed here): both exchange JSON-RPC messages with the same protocol layer.
  */
 import { cancelled, MemoryError, unavailable } from "../kernel/errors.ts";
+import { isRecord } from "../kernel/is-record.ts";
 
 /** What a tool answered. */
 export type ToolAnswer = Readonly<Record<string, unknown>>;
@@ -50,9 +51,6 @@ export interface Line extends AsyncDisposable {
   /** Sends a message that has no answer. */
   notify(message: Readonly<Record<string, unknown>>): void;
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Text of a tool result's first content item. */
 function textOf(result: Readonly<Record<string, unknown>>): string | undefined {

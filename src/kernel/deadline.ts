@@ -19,6 +19,9 @@ export function deadlineIn(ms: number, clock: Clock = monotonic): Deadline {
   };
 }
 
+/** Time that long work keeps free at the end of a call for its answer, milliseconds. */
+export const ANSWER_RESERVE_MS = 1_500;
+
 /** No limit: background work that is bounded elsewhere. */
 export const noDeadline: Deadline = { remainingMs: () => Number.POSITIVE_INFINITY, share: () => noDeadline };
 

@@ -1,5 +1,6 @@
 /** JSON-RPC envelopes and protocol versions. */
 import { present, rpcCode } from "../kernel/errors.ts";
+import { isRecord } from "../kernel/is-record.ts";
 import type { Message, OutgoingMessage } from "./connection.ts";
 
 /** Protocol revisions that we speak, newest first: those of `@modelcontextprotocol/sdk` 1.x (a test compares). */
@@ -24,8 +25,6 @@ export type Envelope =
   | { readonly kind: "response"; readonly id: RequestId; readonly result: unknown; readonly error: unknown }
   | { readonly kind: "malformed"; readonly id: RequestId | null; readonly why: string };
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 /** A number beyond 2^53 was rounded when it was read: an answer to it would be an answer to nobody. */
 const isId = (value: unknown): value is RequestId =>
   typeof value === "string" || (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER);

@@ -4,10 +4,6 @@ import { eachEngine } from "../support/engines.ts";
 import { graphOver } from "../support/graph.ts";
 import { entity, project, row, rows } from "../support/statements.ts";
 
-/** Tests that store megabytes, on a machine that others use too. */
-const _SLOW_MS = 60_000;
-const _TOKEN = "ghp_abcdefghijklmnop";
-
 const field = (value: unknown, ...path: (string | number)[]): unknown =>
   path.reduce<unknown>((at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined), value);
 

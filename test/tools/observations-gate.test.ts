@@ -4,13 +4,6 @@ import { eachEngine } from "../support/engines.ts";
 import { graphOver } from "../support/graph.ts";
 import { row, rows } from "../support/statements.ts";
 
-/** Tests that store megabytes, on a machine that others use too. */
-const _SLOW_MS = 60_000;
-const _TOKEN = "ghp_abcdefghijklmnop";
-
-const _field = (value: unknown, ...path: (string | number)[]): unknown =>
-  path.reduce<unknown>((at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined), value);
-
 eachEngine("cuba_cronica at the gate", (engine) => {
   beforeEach(() => engine.db.reset());
   const db = () => engine.db;
@@ -18,12 +11,6 @@ eachEngine("cuba_cronica at the gate", (engine) => {
   const add = (content: string, more: Record<string, unknown> = {}) =>
     graph().caller()("cuba_cronica", { action: "add", entity_name: "E", content, ...more });
   const count = async () => (await row(db(), sql`select count(*)::int as n from brain_observations`)).n;
-  const _at = (importance: number, content: string, type = "fact") =>
-    rows(
-      db(),
-      sql`insert into brain_observations (entity_id, content, importance, observation_type)
-          select id, ${content}::text, ${importance}::float8, ${type}::text from brain_entities where name = 'E'`,
-    );
 
   describe("the duplicate gate", () => {
     for (const [first, second, kind, similarity] of [

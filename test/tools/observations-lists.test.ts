@@ -7,8 +7,6 @@ import { entity, project, row, rows } from "../support/statements.ts";
 
 /** Tests that store megabytes, on a machine that others use too. */
 const SLOW_MS = 60_000;
-const _TOKEN = "ghp_abcdefghijklmnop";
-
 const field = (value: unknown, ...path: (string | number)[]): unknown =>
   path.reduce<unknown>((at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined), value);
 
@@ -18,13 +16,6 @@ eachEngine("cuba_cronica as lists", (engine) => {
   const graph = (given = {}) => graphOver(engine.db, given);
   const add = (content: string, more: Record<string, unknown> = {}) =>
     graph().caller()("cuba_cronica", { action: "add", entity_name: "E", content, ...more });
-  const _count = async () => (await row(db(), sql`select count(*)::int as n from brain_observations`)).n;
-  const _at = (importance: number, content: string, type = "fact") =>
-    rows(
-      db(),
-      sql`insert into brain_observations (entity_id, content, importance, observation_type)
-          select id, ${content}::text, ${importance}::float8, ${type}::text from brain_entities where name = 'E'`,
-    );
 
   describe("lists", () => {
     test("list shows the most important first, then the newest, with everything about a row", async () => {

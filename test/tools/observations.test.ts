@@ -6,12 +6,7 @@ import { eachEngine } from "../support/engines.ts";
 import { graphOver } from "../support/graph.ts";
 import { entity, project, row, rows } from "../support/statements.ts";
 
-/** Tests that store megabytes, on a machine that others use too. */
-const _SLOW_MS = 60_000;
 const TOKEN = "ghp_abcdefghijklmnop";
-
-const _field = (value: unknown, ...path: (string | number)[]): unknown =>
-  path.reduce<unknown>((at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined), value);
 
 describe("cuba_cronica over a database that cannot be reached", () => {
   const down = unavailable("no database");
@@ -65,12 +60,6 @@ eachEngine("cuba_cronica", (engine) => {
   const add = (content: string, more: Record<string, unknown> = {}) =>
     graph().caller()("cuba_cronica", { action: "add", entity_name: "E", content, ...more });
   const count = async () => (await row(db(), sql`select count(*)::int as n from brain_observations`)).n;
-  const _at = (importance: number, content: string, type = "fact") =>
-    rows(
-      db(),
-      sql`insert into brain_observations (entity_id, content, importance, observation_type)
-          select id, ${content}::text, ${importance}::float8, ${type}::text from brain_entities where name = 'E'`,
-    );
 
   describe("add", () => {
     test("stores a text, creates its entity, and answers everything about it", async () => {

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { present } from "../../kernel/errors.ts";
+import { isRecord } from "../../kernel/is-record.ts";
 import { type Client, clients, fileOf } from "./clients.ts";
 import { exists, readText } from "./files.ts";
 import { LEGACY_SERVER_NAME, SERVER_NAME } from "./format.ts";
@@ -43,7 +44,6 @@ const MOST_PROJECTS = 200;
 const MOST_SUBDIRECTORIES = 100;
 
 type Entry = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Entry => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function environmentOf(entry: Entry): Readonly<Record<string, string>> {
   return isRecord(entry.env) ? Object.fromEntries(Object.entries(entry.env).map(([name, value]) => [name, String(value)])) : {};

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Node } from "jsonc-parser";
 import { refused } from "../../kernel/errors.ts";
+import { isRecord } from "../../kernel/is-record.ts";
 import { shellWord } from "../output.ts";
 import { type Block, type Format, LEGACY_SERVER_NAME, SERVER_NAME, sameValue } from "./format.ts";
 import { append, type Document, member, parseDocument, plainValue, remove, replace } from "./jsonc.ts";
@@ -19,9 +20,6 @@ export function hookBlock(program: readonly string[], platform: string): Block {
   const command = [...program.map((word) => quoted(word, platform)), "recall", "--quiet"].join(" ");
   return { matcher: "*", hooks: [{ type: "command", command }] };
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Ours, whoever wrote it and when: a command with `recall` and one of our names. */
 function isOurs(entry: unknown): boolean {

@@ -1,10 +1,8 @@
 /** Clients that list their servers in a JSON object: `{"mcpServers": {"memory-industry": {…}}}`. */
 import { refused } from "../../kernel/errors.ts";
+import { isRecord } from "../../kernel/is-record.ts";
 import { type Block, type Format, type Found, LEGACY_SERVER_NAME, SERVER_NAME, sameValue } from "./format.ts";
 import { append, type Document, member, parseDocument, plainValue, remove, replace } from "./jsonc.ts";
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An empty file is an empty configuration. */
 const parse = (text: string, file: string): Document =>

@@ -1,13 +1,11 @@
 /** Codex: `[mcp_servers.memory-industry]` in TOML. Our tables stand at the end of the file; every other byte stays. */
 import { parse as parseToml, stringify } from "smol-toml";
 import { refused } from "../../kernel/errors.ts";
+import { isRecord } from "../../kernel/is-record.ts";
 import { type Block, type Format, LEGACY_SERVER_NAME, SERVER_NAME, sameValue } from "./format.ts";
 
 const SECTION = "mcp_servers";
 const BOM = "\uFEFF";
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function parse(text: string, file: string): Readonly<Record<string, unknown>> {
   try {

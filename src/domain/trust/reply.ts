@@ -1,4 +1,5 @@
 /** What a model answered when asked for a verdict, read without ever guessing (`tools-cognition.md` §3.3). */
+import { isRecord } from "../../kernel/is-record.ts";
 import { claimVerdicts } from "./verify.ts";
 
 export const pairVerdicts = ["contradicts", "supersedes", "complementary", "unrelated", "unknown"] as const;
@@ -16,9 +17,6 @@ export interface Reply<V extends string> {
 
 /** A reason is one sentence; what is longer is the model talking. */
 const REASON_CHARS = 500;
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   try {

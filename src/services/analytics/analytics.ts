@@ -4,6 +4,7 @@ import { entropy, evenness } from "../../domain/entropy.ts";
 import { byText } from "../../domain/graph/edges.ts";
 import type { Embedder } from "../../inference/port.ts";
 import type { CallContext } from "../../kernel/context.ts";
+import { ANSWER_RESERVE_MS } from "../../kernel/deadline.ts";
 import { causeChain, present } from "../../kernel/errors.ts";
 import type { Database, Query, Tx } from "../../store/port.ts";
 import { mostLinked } from "../../store/queries/analytics.ts";
@@ -31,8 +32,6 @@ const BRIDGES = 10;
 const RANKED = 20;
 /** Relations from which on an entity stands in for a bridge, where betweenness could not be computed. */
 const MANY_LINKS = 2;
-/** Kept free at the end of a call for its answer, milliseconds. */
-const RESERVE_MS = 1_500;
 
 export type Counts = ReturnType<typeof scopeCounts> extends Query<infer Row> ? Row : never;
 
@@ -98,7 +97,7 @@ export interface AnalyticsParts {
 export function createAnalytics({ db, embedder, run }: AnalyticsParts): Analytics {
   const measure = async <M extends Measure>(ctx: CallContext, name: M): Promise<{ names: string[]; found: Measured[M] }> => {
     const { graph, nodes } = await loadGraph(ctx, db, callPace());
-    const remainingMs = Math.max(0, ctx.deadline.remainingMs() - RESERVE_MS);
+    const remainingMs = Math.max(0, ctx.deadline.remainingMs() - ANSWER_RESERVE_MS);
     return { names: nodes.map((node) => node.name), found: await run(name, graph, { remainingMs, signal: ctx.signal }) };
   };
   /** Nodes with a score, best first, ties by name. */

@@ -1,7 +1,7 @@
 /** Making the vectors of every row those of the running model: after a model was installed or exchanged, for the CLI and `cuba_zafra`. */
 import type { Embedder } from "../../inference/port.ts";
 import type { CallScope, Progress } from "../../kernel/context.ts";
-import type { Deadline } from "../../kernel/deadline.ts";
+import { ANSWER_RESERVE_MS, type Deadline } from "../../kernel/deadline.ts";
 import { unavailable } from "../../kernel/errors.ts";
 import type { Database } from "../../store/port.ts";
 import {
@@ -12,15 +12,13 @@ import {
   type VectorKind,
   vectorKinds,
 } from "../../store/queries/observations-vectors.ts";
+import { FIRST_ID } from "../../store/queries/windows.ts";
 import type { Vectors } from "./vectors.ts";
 
 /** Rows read, embedded and stored at once; what an interruption costs. */
 const ROUND_TEXTS = 16;
 /** Reads go on when the request is given up: the walk ends between two rounds, with a report. */
 const quiet = ({ principal, scope }: CallScope): CallScope => ({ principal, scope, signal: new AbortController().signal });
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-/** Time kept free at the end for the answer, milliseconds. */
-const RESERVE_MS = 1_500;
 
 export interface ReembedRequest extends CallScope {
   /** Every row, those with a vector of the running model included. */
@@ -115,7 +113,7 @@ export function createReembed({
       let fetched = 0;
       let failed = 0;
       let reported = 0;
-      const over = () => request.signal.aborted || request.deadline.remainingMs() < RESERVE_MS;
+      const over = () => request.signal.aborted || request.deadline.remainingMs() < ANSWER_RESERVE_MS;
       walk: for (const kind of vectorKinds) {
         if (over()) break;
         for await (const texts of pages(request, kind)) {

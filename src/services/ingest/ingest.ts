@@ -4,18 +4,16 @@
  */
 import { type Extraction, readExtraction, supportCheck } from "../../domain/extraction.ts";
 import type { CallContext } from "../../kernel/context.ts";
-import { MemoryError } from "../../kernel/errors.ts";
 import { findSecret } from "../../kernel/secrets.ts";
 import type { Ladder } from "../../llm/ladder.ts";
 import type { ChatBackend } from "../../llm/port.ts";
 import type { Tx } from "../../store/port.ts";
-import { resolveEntity } from "../entities/resolve.ts";
 import type { TriedRung } from "../judge/judge.ts";
 import { observationTypes } from "../observations/kinds.ts";
 import type { BatchResult, Observations } from "../observations/observations.ts";
 import { type ReadNotes, readNotes } from "../observations/read-notes.ts";
 import type { NoteStore, RefusedNote, StoredNote } from "../observations/store.ts";
-import { writeEdge } from "../relations/relations.ts";
+import { storeReadEdge } from "../relations/read-edge.ts";
 import { askLadder } from "./ask.ts";
 import { judgeOlder, type OlderParts, type OlderVerdict } from "./older.ts";
 import { extractionPrompt } from "./prompt.ts";
@@ -121,19 +119,9 @@ export function createIngest(parts: IngestParts): Ingest {
         tally.unlinked.push({ from: "***", to: "***", reason: "refusing to write a name that looks like a credential" });
         continue;
       }
-      try {
-        await tx.savepoint(async (inner) => {
-          const ends = {
-            from: await resolveEntity(inner, from, ctx.scope, "create", "from"),
-            to: await resolveEntity(inner, to, ctx.scope, "create", "to"),
-          };
-          await writeEdge(inner, ends, { relation, bidirectional: false, provenance: "inferred" });
-        });
-        tally.linked++;
-      } catch (error) {
-        if (!(error instanceof MemoryError) || !["invalid", "ambiguous", "conflict"].includes(error.code)) throw error;
-        tally.unlinked.push({ from, to, reason: error.message.replace(/ Nothing was written\./g, "") });
-      }
+      const refused = await storeReadEdge(tx, ctx.scope, { from, to, relation });
+      if (refused === undefined) tally.linked++;
+      else tally.unlinked.push({ from, to, reason: refused.message.replace(/ Nothing was written\./g, "") });
     }
   };
 

@@ -4,7 +4,7 @@
  */
 import { countedIdleDays, decayedEpisode, decayedImportance, type PowerLaw, REST_DAYS } from "../../domain/strength/decay.ts";
 import type { CallScope } from "../../kernel/context.ts";
-import type { Deadline } from "../../kernel/deadline.ts";
+import { ANSWER_RESERVE_MS, type Deadline } from "../../kernel/deadline.ts";
 import type { Database } from "../../store/port.ts";
 import { agingEpisodes, daysSinceDecay, fadingObservations, noteDecay, saveAged, saveFaded } from "../../store/queries/fading.ts";
 import type { Pace } from "../rem/pace.ts";
@@ -19,8 +19,6 @@ const EPISODES = { first: 25, most: 500 };
 const EPISODE_REST_HOURS = 1;
 /** The importance of an episode follows from age alone, so it may wait until it would move by this share: else every run rewrites every episode. */
 const LEAST_CHANGE = 0.001;
-/** Time kept free at the end of a call for its answer, milliseconds. */
-const RESERVE_MS = 1_500;
 
 export interface FadeRequest extends CallScope {
   readonly pace: Pace;
@@ -52,7 +50,7 @@ export interface Fading {
 }
 
 export function createFading({ db }: { readonly db: Database }): Fading {
-  const isOver = ({ deadline }: FadeRequest) => deadline.remainingMs() < RESERVE_MS;
+  const isOver = ({ deadline }: FadeRequest) => deadline.remainingMs() < ANSWER_RESERVE_MS;
   return {
     async decay(request) {
       const { scope, halfLifeDays, spareHours } = request;

@@ -3,6 +3,7 @@ import { sameWords } from "../../domain/same-words.ts";
 import { mergedImportance } from "../../domain/strength/reinforcement.ts";
 import { isAtLeastAsTrusted } from "../../domain/trust.ts";
 import type { CallContext } from "../../kernel/context.ts";
+import { ANSWER_RESERVE_MS } from "../../kernel/deadline.ts";
 import type { Database } from "../../store/port.ts";
 import {
   entityPageEnd,
@@ -31,8 +32,6 @@ const ENTITY_PAGE = 200;
 const MOST_COMPARED = 60;
 /** Pairs compared in one slice. */
 const SLICE = { first: 500, most: 5_000, least: 500 };
-/** Time kept free at the end of a call for its answer, milliseconds. */
-const RESERVE_MS = 1_500;
 
 export interface Merged {
   readonly merged: number;
@@ -76,7 +75,7 @@ export function createPairs({ db, facts }: { readonly db: Database; readonly fac
   async function walk(ctx: CallContext, above: number, take: (pairs: readonly NearPair[]) => void): Promise<boolean> {
     const { scope } = ctx;
     const pace = callPace();
-    const isOver = () => ctx.deadline.remainingMs() < RESERVE_MS;
+    const isOver = () => ctx.deadline.remainingMs() < ANSWER_RESERVE_MS;
 
     const compareSmall = async (entities: readonly { readonly id: string; readonly live: number }[]): Promise<void> => {
       let at = 0;

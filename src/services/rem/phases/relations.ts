@@ -2,7 +2,6 @@
 import { readExtraction } from "../../../domain/extraction.ts";
 import { relationTypes } from "../../../domain/graph/edges.ts";
 import { deadlineIn } from "../../../kernel/deadline.ts";
-import { MemoryError } from "../../../kernel/errors.ts";
 import { findSecret, redact } from "../../../kernel/secrets.ts";
 import { charCount, firstChars } from "../../../kernel/text.ts";
 import type { Tx } from "../../../store/port.ts";
@@ -14,10 +13,9 @@ import {
   scanFailed,
   textsToScan,
 } from "../../../store/queries/rem-reading.ts";
-import { resolveEntity } from "../../entities/resolve.ts";
 import { askLadder, READING_SHARE } from "../../ingest/ask.ts";
 import { dataRules, fenced } from "../../judge/prompts.ts";
-import { writeEdge } from "../../relations/relations.ts";
+import { storeReadEdge } from "../../relations/read-edge.ts";
 import { batchSize, readRows, scopeOf } from "../asking.ts";
 import type { Phase } from "../phase.ts";
 
@@ -70,16 +68,8 @@ export const relations: Phase = {
       const scope = scopeOf(entity.projectId);
       for (const { from, to, relation } of readExtraction(reply).relations) {
         if (findSecret(`${from}\n${to}`) !== undefined) continue;
-        try {
-          await tx.savepoint(async (inner) => {
-            const ends = { from: await resolveEntity(inner, from, scope, "create"), to: await resolveEntity(inner, to, scope, "create") };
-            await writeEdge(inner, ends, { relation, bidirectional: false, provenance: "inferred" });
-          });
-        } catch (error) {
-          // A name that is no name, or is one of several projects: this link is left out, the others are not.
-          if (!(error instanceof MemoryError) || !["invalid", "ambiguous", "conflict"].includes(error.code)) throw error;
-          ctx.log.debug("a relation that a model read was not stored", { code: error.code });
-        }
+        const refused = await storeReadEdge(tx, scope, { from, to, relation });
+        if (refused !== undefined) ctx.log.debug("a relation that a model read was not stored", { code: refused.code });
       }
     };
 

@@ -5,6 +5,7 @@ import { type CallScope, projectOf } from "../../../kernel/context.ts";
 import type { Clock } from "../../../kernel/deadline.ts";
 import type { Database } from "../../../store/port.ts";
 import { vectorSample } from "../../../store/queries/abstention.ts";
+import { FIRST_ID } from "../../../store/queries/windows.ts";
 import { createRemembered } from "./remembered.ts";
 
 /** Fewer vectors say nothing about where a memory lies. */
@@ -15,7 +16,6 @@ const KEPT = 8;
 const PAGE_ROWS = 500;
 /** Longest stretch of arithmetic without letting others run, milliseconds. */
 const SLICE_MS = 4;
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface Distances {
   /** Undefined where there are too few vectors of this model. @throws MemoryError where the database does not answer. */
