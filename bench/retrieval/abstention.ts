@@ -20,8 +20,8 @@ import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
 import { createVectors } from "../../src/services/embedding/vectors.ts";
 import { loadCorpus } from "../../src/services/evaluation/corpus.ts";
 import { type Question, readDataset } from "../../src/services/evaluation/dataset.ts";
-import { createGateCalibration } from "../../src/services/search/gate/calibrate.ts";
 import { createGate } from "../../src/services/search/gate/gate.ts";
+import { createThresholdMeasure } from "../../src/services/search/gate/measure-threshold.ts";
 import { createSearch } from "../../src/services/search/search.ts";
 import { uuidArray } from "../../src/store/codecs.ts";
 import { faroAsAsked } from "../../src/tools/search.ts";
@@ -153,9 +153,9 @@ async function run(name: string, split: number): Promise<void> {
   const ctx = benchContext({ kind: "project", id });
   const lines = trial.memories.map((row) => JSON.stringify({ ...row, id: idOf.get(row.id) }));
   await loadCorpus({ db, chunks, queue }, ctx, lines.join("\n"), 3_600_000);
-  const calibration = createGateCalibration({ db, embedder, clock, onApplied: () => {} });
+  const thresholdMeasure = createThresholdMeasure({ db, embedder, clock, onApplied: () => {} });
   const startedAt = clock();
-  const report = await calibration.run(ctx, { questions: fit, alpha: ALPHA, samples: 5_000, lexicalOnly: false, apply: true });
+  const report = await thresholdMeasure.run(ctx, { questions: fit, alpha: ALPHA, samples: 5_000, lexicalOnly: false, apply: true });
   console.error(
     `${name} split ${split}: ${lines.length} memories, calibrated on ${fit.length} questions in ${Math.round(clock() - startedAt)} ms, ` +
       `own estimate: answer left out refused ${percent(report.meaning?.refusedAbsent ?? 0)} with the model, ${percent(report.words.refusedAbsent)} without`,

@@ -34,7 +34,6 @@ import type { Services } from "../tools/services.ts";
 import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
-import { calibrationMethods } from "./calibration-methods.ts";
 import { composeCognition } from "./cognition.ts";
 import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
 import { duplicateMethods } from "./duplicate-methods.ts";
@@ -46,6 +45,7 @@ import { ownerMethods } from "./owner-methods.ts";
 import { recallMethod } from "./recall-method.ts";
 import { composeRecords } from "./records.ts";
 import { composeSearch } from "./search.ts";
+import { thresholdMethods } from "./threshold-methods.ts";
 import { composeUpkeep, undoFiles } from "./upkeep.ts";
 import { vaultMethods } from "./vault-methods.ts";
 
@@ -125,7 +125,7 @@ function assemble(
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
-  const { search, calibration } = composeSearch(db, models);
+  const { search, thresholdMeasure } = composeSearch(db, models);
   const records = composeRecords({
     db,
     embedder,
@@ -199,7 +199,7 @@ function assemble(
       requestEmbedding: graph.queue.poke,
       further: [
         ...consolidationMethods({ db, rem, stopped: stopped.signal }),
-        ...calibrationMethods({ db, calibration }),
+        ...thresholdMethods({ db, thresholdMeasure }),
         ...vaultMethods(createVault({ db })),
         ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue }), autolink: createAutolink({ db }) }),
         recallMethod(createRecall({ db })),

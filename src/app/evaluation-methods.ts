@@ -1,4 +1,4 @@
-/** What `eval` asks of the owner of the memories: measure, count coverage, fill an empty database. */
+/** What `eval` asks of the owner of the memories: measure, count which entities exist, fill an empty database. */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { type FusionMode, fusionModes } from "../domain/retrieval/fusion.ts";
@@ -143,13 +143,13 @@ export function evaluationMethods({
       "owner/coverage",
       async ({ dataset, project }, call) => {
         const ctx = contextOf(call, await scopeOf(db, project, call.signal, "refuse"));
-        const { samples, goldEntities, present, coveragePercent } = await evaluation().coverage(ctx, await datasetOf(dataset));
+        const { samples, goldEntities, present, presentPercent } = await evaluation().presence(ctx, await datasetOf(dataset));
         return {
           dataset,
           samples,
           gold_entities: goldEntities,
           present_in_kg: present,
-          coverage_pct: coveragePercent,
+          coverage_pct: presentPercent,
           note: "Recall over the graph cannot exceed the share of entities that exist.",
         };
       },

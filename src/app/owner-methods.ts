@@ -1,4 +1,4 @@
-/** What the owner of the database does for our own commands (`OwnerMethod` of `cli/gateway.ts`); served to the `cli` transport alone. */
+/** What the owner of the database does for our own commands (`OwnerMethodName` of `cli/gateway.ts`); served to the `cli` transport alone. */
 import { diagnoseOwner } from "../doctor/run.ts";
 import type { CallScope } from "../kernel/context.ts";
 import { noDeadline } from "../kernel/deadline.ts";

@@ -1,13 +1,14 @@
 /** Search with its abstention gate, and the measurement that the gate goes by. */
-import { createGateCalibration, type GateCalibration } from "../services/search/gate/calibrate.ts";
+
 import { createGate } from "../services/search/gate/gate.ts";
+import { createThresholdMeasure, type ThresholdMeasure } from "../services/search/gate/measure-threshold.ts";
 import { createSearch, type Search } from "../services/search/search.ts";
 import type { OwnedDatabase } from "./bootstrap.ts";
 import type { Models } from "./models.ts";
 
 const clock = () => performance.now();
 
-export function composeSearch(db: OwnedDatabase, models: Models): { readonly search: Search; readonly calibration: GateCalibration } {
+export function composeSearch(db: OwnedDatabase, models: Models): { readonly search: Search; readonly thresholdMeasure: ThresholdMeasure } {
   const { embedder, reranker, judge, rerank } = models;
   const { FUSION, ENTITY_FACTOID, OOD_THRESHOLD, OOD_FIT_LIMIT } = models.config.settings;
   const gate = createGate({ db, threshold: OOD_THRESHOLD.value, fitLimit: OOD_FIT_LIMIT.value, clock });
@@ -21,6 +22,6 @@ export function composeSearch(db: OwnedDatabase, models: Models): { readonly sea
       judge,
       gate,
     }),
-    calibration: createGateCalibration({ db, embedder, clock, onApplied: gate.forget }),
+    thresholdMeasure: createThresholdMeasure({ db, embedder, clock, onApplied: gate.forget }),
   };
 }

@@ -12,7 +12,7 @@ export type ToolAnswer = Readonly<Record<string, unknown>>;
  * What the owner of the database does for our own commands and no tool offers. Served on the local socket and in this process only,
  * never over HTTP.
  */
-export type OwnerMethod =
+export type OwnerMethodName =
   | "owner/observation"
   | "owner/delete"
   | "owner/restore"
@@ -38,7 +38,7 @@ export interface Gateway extends AsyncDisposable {
   callTool(name: `cuba_${string}`, args: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
   /** Asks the owner. @param onProgress receives what the owner reports on the way. @throws MemoryError with the owner's text. */
   ask(
-    method: OwnerMethod,
+    method: OwnerMethodName,
     params: Readonly<Record<string, unknown>>,
     onProgress?: (done: number, total: number | undefined) => void,
   ): Promise<unknown>;

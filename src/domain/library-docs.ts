@@ -40,7 +40,7 @@ const aliases: Readonly<Record<string, keyof typeof sites>> = {
   "node.js": "node",
 };
 
-/** Letters, digits and three signs: no address, no path and no phrase can be written with them. */
+/** Letters, digits and three other characters: no address, no path and no phrase can be written with them. */
 const NAME = /^[a-z0-9_.-]+$/;
 
 export interface Library {

@@ -10,7 +10,7 @@ export interface NamedThing {
   readonly name: string;
 }
 
-export interface NearPair<T> {
+export interface NamePair<T> {
   readonly a: T;
   readonly b: T;
   /** In (threshold, 1]. */
@@ -26,7 +26,7 @@ export interface NearNames<T> {
   /** Names that were taken in. */
   readonly size: number;
   /** The pairs of the names from place `from` to `to` (exclusive) with names of earlier places. Called part by part, so that others have their turn. */
-  pairs(from: number, to: number): NearPair<T>[];
+  pairs(from: number, to: number): NamePair<T>[];
 }
 
 /** @param threshold pairs must be more similar than this, 0 to 1. */
@@ -76,7 +76,7 @@ export function createNearNames<T extends NamedThing>(threshold: number): NearNa
       return things.length;
     },
     pairs(from, to) {
-      const found: NearPair<T>[] = [];
+      const found: NamePair<T>[] = [];
       for (let at = from; at < Math.min(to, things.length); at++) {
         indexUpTo(at);
         const [thing, set] = [things[at], sets[at]];

@@ -88,41 +88,41 @@ export function paragraphsOf(text: string, mostChars: number): Paragraphs {
 /** Whole words: `debug`, `prefix` and `terror` are no bug, fix and error. */
 const anyOf = (words: string) => new RegExp(`(?<![\\p{L}\\p{M}\\p{N}_])(?:${words})(?![\\p{L}\\p{M}\\p{N}_])`, "u");
 
-/** English and Spanish by whole words, Chinese by signs; the first that fits wins. */
-const RULES: readonly { readonly kind: ParagraphKind; readonly words: RegExp; readonly signs: RegExp }[] = [
+/** English and Spanish by whole words, Chinese by its characters; the first that fits wins. */
+const RULES: readonly { readonly kind: ParagraphKind; readonly words: RegExp; readonly chinese: RegExp }[] = [
   {
     kind: "decision",
     words: anyOf("decided|decisions?|chose|chosen|decidimos|decidí|decidió|decidido|decisión|decisiones|elegimos|eligió|elegido"),
-    signs: /决定|決定|决策|選擇了|选择了|选定/u,
+    chinese: /决定|決定|决策|選擇了|选择了|选定/u,
   },
   {
     kind: "lesson",
     words: anyOf("learned|learnt|lessons?|takeaways?|aprendimos|aprendí|aprendió|aprendido|lección|lecciones|moraleja"),
-    signs: /教训|教訓|学到|學到|吸取/u,
+    chinese: /教训|教訓|学到|學到|吸取/u,
   },
   {
     kind: "error",
     words: anyOf("errors?|bugs?|failed|errores|falló|fallaron|fallos?"),
-    signs: /错误|錯誤|报错|故障|失败|失敗|缺陷/u,
+    chinese: /错误|錯誤|报错|故障|失败|失敗|缺陷/u,
   },
   {
     kind: "solution",
     words: anyOf(
       "fix|fixes|fixed|solutions?|resolved|solución|soluciones|solucionado|solucionó|resuelto|arreglo|arreglado|arregló|corregido",
     ),
-    signs: /修复|修復|解决|解決/u,
+    chinese: /修复|修復|解决|解決/u,
   },
   {
     kind: "preference",
     words: anyOf(
       "prefers?|preferred|preferences?|always use|prefiero|prefiere|preferimos|preferencias?|preferido|usar siempre|siempre usar|siempre usamos|siempre usa",
     ),
-    signs: /偏好|首选|首選|总是使用|总是用|始终使用|一律使用/u,
+    chinese: /偏好|首选|首選|总是使用|总是用|始终使用|一律使用/u,
   },
 ];
 
 /** `We decided X.` → decision; `Fixed the failing bug` → error, by order; `debug prefix` → fact. */
 export function kindOfParagraph(paragraph: string): ParagraphKind {
   const lower = paragraph.normalize("NFC").toLowerCase();
-  return RULES.find(({ words, signs }) => words.test(lower) || signs.test(lower))?.kind ?? "fact";
+  return RULES.find(({ words, chinese }) => words.test(lower) || chinese.test(lower))?.kind ?? "fact";
 }

@@ -19,7 +19,7 @@ export interface ComparedWord {
 
 const ARTICLES = new Set(["a", "an", "the", "el", "la", "los", "las", "un", "una", "unos", "unas"]);
 
-/** Around a word these say nothing; signs that change a word (`C++`, `-5`, `#1`, `50%`, `--force`, `~`, `>`) are not among them. */
+/** Around a word these say nothing; symbols that change a word (`C++`, `-5`, `#1`, `50%`, `--force`, `~`, `>`) are not among them. */
 const OPENING = /^["'`“”‘’«»„([{¿¡]+/u;
 const CLOSING = "\"'`“”‘’«»)]}.,;:!?…。";
 /** `**done**` is `done`; the star of `*.ts` stays. */
@@ -30,7 +30,7 @@ const quotedSpan = /`[^`]+`|"[^"\n]+"|“[^”\n]+”|«[^»\n]+»/gu;
 const looksLikeIdentifier = /\p{N}|[_/.]|(?<=.)\p{Lu}/u;
 const SENTENCE_END = /[.!?:;。]/u;
 
-/** Where the closing signs of a token begin. Not a regular expression: `…+$` looks at every full stop of ten thousand again and again. */
+/** Where the closing punctuation of a token begin. Not a regular expression: `…+$` looks at every full stop of ten thousand again and again. */
 function closingStart(token: string): number {
   let end = token.length;
   while (end > 0 && CLOSING.includes(token.charAt(end - 1))) end--;
@@ -52,7 +52,7 @@ export function comparedWords(text: string): ComparedWord[] {
   const plain = text
     .normalize("NFKC")
     .replace(curlyApostrophe, "'")
-    .replace(chineseStop, (sign) => `${sign} `);
+    .replace(chineseStop, (stop) => `${stop} `);
   const quoted = quotedRanges(plain);
   const words: ComparedWord[] = [];
   let startsSentence = true;
@@ -76,8 +76,8 @@ function pushCompared(words: ComparedWord[], bare: string, isQuoted: boolean, st
   }
   for (const { text, isDense } of tokensOf(bare))
     words.push({ written: text, lower: text.toLowerCase(), isExact: !isDense && (isQuoted || looksLikeIdentifier.test(text)) });
-  const signs = bare.replace(/\P{S}+/gu, "");
-  if (signs !== "") words.push({ written: signs, lower: signs, isExact: true });
+  const symbols = bare.replace(/\P{S}+/gu, "");
+  if (symbols !== "") words.push({ written: symbols, lower: symbols, isExact: true });
 }
 
 /** Identifiers exactly as written, other words in any case. */

@@ -28,7 +28,7 @@ const SPACED = `(?:[\\p{L}--${DENSE}]\\p{M}*|\\p{Nd})`;
 const JOINT = "(?:['’._\\-\\/\\\\@]|::)";
 /** `10,000` is one number; the comma joins nothing else. */
 const THOUSANDS = "\\d{1,3}(?:,\\d{3})+(?![\\d.,]*\\d)";
-/** Languages called after a letter and a sign: `C++`, `F#`. */
+/** Languages called after a letter and a symbol: `C++`, `F#`. */
 const SIGN = "(?:\\+\\+|#)";
 
 const tokenPattern = (letter: string) => `${THOUSANDS}|${letter}+(?:${SIGN}(?!${letter})|(?:${JOINT}${letter}+)*)`;
@@ -82,7 +82,7 @@ function segmentRuns(runs: readonly string[]): string[][] {
   return words;
 }
 
-/** Repetition and abbreviation signs of Thai, and marks without their letter: the database's parser cuts a word there. */
+/** Repetition and abbreviation characters of Thai, and marks without their letter: the database's parser cuts a word there. */
 const NOT_OF_A_WORD = /^\p{M}+|[ฯๆ]/gu;
 
 const notAlphanumeric = /[^\p{Alphabetic}\p{N}]+/u;

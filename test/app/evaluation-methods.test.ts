@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CorpusProject, corpusFile, readMemories, readQuestions } from "../../bench/support/corpus.ts";
-import { calibrationMethods } from "../../src/app/calibration-methods.ts";
 import { evaluationMethods } from "../../src/app/evaluation-methods.ts";
+import { thresholdMethods } from "../../src/app/threshold-methods.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createChunks } from "../../src/services/chunks.ts";
-import { createGateCalibration } from "../../src/services/search/gate/calibrate.ts";
+import { createThresholdMeasure } from "../../src/services/search/gate/measure-threshold.ts";
 import { createSearch } from "../../src/services/search/search.ts";
 import { eachEngine } from "../support/engines.ts";
 import { noEmbedder } from "../support/search.ts";
@@ -92,8 +92,8 @@ eachEngine("eval in a project", (engine) => {
 
   test("calibrate measures the project that is named, refuses one that is not there, and writes only when told to", async () => {
     const { db } = engine;
-    const calibration = createGateCalibration({ db, embedder: noEmbedder, clock: () => 0, onApplied: () => {} });
-    const [[name, calibrate] = ["", undefined]] = calibrationMethods({ db, calibration });
+    const thresholdMeasure = createThresholdMeasure({ db, embedder: noEmbedder, clock: () => 0, onApplied: () => {} });
+    const [[name, calibrate] = ["", undefined]] = thresholdMethods({ db, thresholdMeasure });
     expect(name).toBe("owner/calibrate");
     await ask("owner/load", { project: "quill", corpus: corpusFile("quill", "corpus") });
     const dataset = join(folder, "calibrate.jsonl");

@@ -4,7 +4,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { createSigns } from "../../src/services/embedding/signs.ts";
 import { query, vectorParam } from "../../src/store/codecs.ts";
-import { signCoverage } from "../../src/store/queries/diagnosis.ts";
+import { signCounts } from "../../src/store/queries/diagnosis.ts";
 import type { Filters } from "../../src/store/queries/search-filters.ts";
 import { nearestBySigns, nearestRows } from "../../src/store/queries/search-vectors.ts";
 import { changeVectorWidth } from "../../src/store/vectors.ts";
@@ -61,7 +61,7 @@ eachEngine("the signs of vectors", (engine) => {
   const expectTrue = async () => {
     const { is, should } = await read();
     expect(is).toEqual(should);
-    expect(await engine.db.read(everything, (tx) => tx.first(signCoverage({ model: LABEL })))).toEqual({
+    expect(await engine.db.read(everything, (tx) => tx.first(signCounts({ model: LABEL })))).toEqual({
       signed: should.length,
       missing: 0,
       strange: 0,
@@ -134,14 +134,14 @@ eachEngine("the signs of vectors", (engine) => {
   }, 120_000);
 
   test("that are missing or strange are counted, and made anew by a new mean", async () => {
-    const coverage = () => engine.db.read(everything, (tx) => tx.first(signCoverage({ model: LABEL })));
-    expect(await coverage()).toBeUndefined();
+    const counts = () => engine.db.read(everything, (tx) => tx.first(signCounts({ model: LABEL })));
+    expect(await counts()).toBeUndefined();
     await fill(70, null, vectorsOf(9));
     const signs = createSigns(engine.db);
     await signs.refit(LABEL);
     await change(`delete from brain_vector_signs where row_id in (select row_id from brain_vector_signs order by row_id limit 2);
       insert into brain_vector_signs select c.id, 1, gen_random_uuid(), gen_random_uuid(), '1' from brain_vector_centers as c`);
-    expect(await coverage()).toEqual({ signed: 69, missing: 2, strange: 1 });
+    expect(await counts()).toEqual({ signed: 69, missing: 2, strange: 1 });
     await signs.refit(LABEL);
     await expectTrue();
   }, 60_000);

@@ -1,5 +1,5 @@
-import { faultOf, projectOfKey } from "../../services/search/gate/calibrations.ts";
-import { abstentionCalibrations, servedObservations } from "../../store/queries/abstention.ts";
+import { faultOf, projectOfKey } from "../../services/search/gate/thresholds.ts";
+import { abstentionThresholds, servedObservations } from "../../store/queries/abstention.ts";
 import { databaseCheck, ok, warn } from "../check.ts";
 
 const MEASURE = "memory-industry calibrate --dataset FILE --apply";
@@ -7,7 +7,7 @@ const MEASURE = "memory-industry calibrate --dataset FILE --apply";
 export default databaseCheck("abstention", async ({ db, scope, embedder }) => {
   const model = embedder.status().state === "missing" ? undefined : { label: embedder.label, dimensions: embedder.dimensions };
   const stored = await db.read(scope, async (tx) => {
-    const rows = await tx.all(abstentionCalibrations());
+    const rows = await tx.all(abstentionThresholds());
     const sized = [];
     for (const row of rows)
       sized.push({ row, rows: (await tx.first(servedObservations({ projectId: projectOfKey(row.key) })))?.rows ?? 0 });

@@ -33,7 +33,7 @@ const SAME_MARK_ITEMS = 5;
 const unique: GateDecision = { kind: "unique", possibleConflict: undefined, matchesQuarantined: [] };
 
 /** What stands between and around the words: everything but letters, digits and blanks, without the full stop at the end. */
-const signs = (text: string) =>
+const symbols = (text: string) =>
   text
     .normalize("NFKC")
     .replace(/[\p{L}\p{M}\p{N}\s]+/gu, "")
@@ -43,10 +43,10 @@ const signs = (text: string) =>
  * True where a text says nothing that the other does not say. Same words are not enough: `a - b` is not `a + b`, `Done?` is not `Done!`,
  * and of two chat turns that differ in a comma both were said (`design.md` §6, "kept"). A full stop at the end adds nothing.
  */
-export const addsNothing = (a: string, b: string): boolean => sameWords(a, b) && signs(a) === signs(b);
+export const addsNothing = (a: string, b: string): boolean => sameWords(a, b) && symbols(a) === symbols(b);
 
-/** Same words under other signs: neither a repetition nor a contradiction, so no business of the gate. */
-const isOtherwiseSaid = (a: string, b: string) => sameWords(a, b) && signs(a) !== signs(b);
+/** Same words under other symbols: neither a repetition nor a contradiction, so no business of the gate. */
+const isOtherwiseSaid = (a: string, b: string) => sameWords(a, b) && symbols(a) !== symbols(b);
 
 /** Accepted items of one call by the marks of their texts. */
 class Accepted {

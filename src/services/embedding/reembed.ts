@@ -128,7 +128,7 @@ export function createReembed({
           if (round.stopped || over()) break walk;
         }
       }
-      await vectors.sign();
+      await vectors.takeSigns();
       const updated = Object.values(updatedByKind).reduce((sum, each) => sum + each, 0);
       return {
         model: embedder.label,

@@ -5,7 +5,7 @@ import { countVectors, fittedVectors, fitVectors } from "../../store/queries/sea
 
 /** Vectors from which signs are taken; fewer are compared one by one in no time. */
 const FIT_FROM = 64;
-/** The mean is taken again when there are so many times as many vectors, up to {@link FIT_TO}: it has settled by then, and signing is work for each vector. */
+/** The mean is taken again when there are so many times as many vectors, up to {@link FIT_TO}: it has settled by then, and taking signs is work for each vector. */
 const FIT_AGAIN_AT = 8;
 const FIT_TO = 4_096;
 /** Vectors whose mean is taken: that of all others differs by some hundredths of a component's spread. */
@@ -16,7 +16,7 @@ const LOOK_EVERY = 32;
 export interface Signs {
   /** Call after `stored` vectors of a model were stored. Fits where it is due; some milliseconds, 60 at the most. */
   stored(label: string, stored: number): Promise<void>;
-  /** Signs every vector of a model anew, due or not. */
+  /** Takes the signs of every vector of a model anew, due or not. */
   refit(label: string): Promise<void>;
 }
 

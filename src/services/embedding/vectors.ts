@@ -27,8 +27,8 @@ export interface Vectors {
    * One text a call, so that a question waits for one text at most; nothing is held open while the model works.
    */
   embed(ctx: CallScope, texts: readonly TextToEmbed[]): Promise<Round>;
-  /** Signs every vector of the running model anew: after many were replaced, and where a check found signs missing. */
-  sign(): Promise<void>;
+  /** Takes the signs of every vector of the running model anew: after many were replaced, and where a check found signs missing. */
+  takeSigns(): Promise<void>;
 }
 
 export function createVectors({
@@ -80,6 +80,6 @@ export function createVectors({
       return { stored, failed, stopped };
     },
 
-    sign: () => signs.refit(embedder.label),
+    takeSigns: () => signs.refit(embedder.label),
   };
 }

@@ -26,12 +26,12 @@ export interface EvaluationParts {
   readonly clock: () => number;
 }
 
-export interface Coverage {
+export interface Presence {
   readonly samples: number;
   readonly goldEntities: number;
   readonly present: number;
   /** Per cent, one decimal. */
-  readonly coveragePercent: number;
+  readonly presentPercent: number;
 }
 
 export interface Evaluation {
@@ -41,7 +41,7 @@ export interface Evaluation {
    */
   run(ctx: CallContext, dataset: Dataset, settings: EvaluationSettings): Promise<Report>;
   /** How many of the entities that a dataset names exist: recall over the graph cannot exceed it. */
-  coverage(ctx: CallContext, dataset: Dataset): Promise<Coverage>;
+  presence(ctx: CallContext, dataset: Dataset): Promise<Presence>;
 }
 
 export const DEFAULT_SETTINGS: EvaluationSettings = {
@@ -144,14 +144,14 @@ export function createEvaluation({ db, ask, facts, clock }: EvaluationParts): Ev
       return { settings, facts: { ...facts, corpus }, metrics: metricsOf(measured, settings, dataset, alive, warmupMs) };
     },
 
-    async coverage(ctx, { questions }) {
+    async presence(ctx, { questions }) {
       const names = [...new Set(questions.flatMap(({ goldEntities }) => goldEntities))];
       const present = names.length === 0 ? [] : await db.read(ctx, (tx) => tx.all(presentNames({ names })));
       return {
         samples: questions.filter(({ goldEntities }) => goldEntities.length > 0).length,
         goldEntities: names.length,
         present: present.length,
-        coveragePercent: names.length === 0 ? 0 : Math.round((1_000 * present.length) / names.length) / 10,
+        presentPercent: names.length === 0 ? 0 : Math.round((1_000 * present.length) / names.length) / 10,
       };
     },
   };

@@ -9,9 +9,9 @@ import {
   entityPageEnd,
   type Mergeable,
   mergeable,
-  type NearPair,
   nearPairs,
   nearPairsByMarks,
+  type ObservationPair,
   pairableEntities,
   retireOne,
   saveImportance,
@@ -47,7 +47,7 @@ export interface Pairs {
   find(
     ctx: CallContext,
     above: number,
-  ): Promise<{ readonly pairs: readonly NearPair[]; readonly total: number; readonly complete: boolean }>;
+  ): Promise<{ readonly pairs: readonly ObservationPair[]; readonly total: number; readonly complete: boolean }>;
   /** Retires the one of each pair that has the same words; at most 100, the most similar first, in one transaction. */
   merge(ctx: CallContext, above: number): Promise<Merged>;
 }
@@ -72,7 +72,7 @@ const mayRetire = ({ keeper, loser }: ReturnType<typeof survivorOf>) =>
 
 export function createPairs({ db, facts }: { readonly db: Database; readonly facts: FactMirror }): Pairs {
   /** Hands over near pairs slice by slice; false where the time was over before the last. */
-  async function walk(ctx: CallContext, above: number, take: (pairs: readonly NearPair[]) => void): Promise<boolean> {
+  async function walk(ctx: CallContext, above: number, take: (pairs: readonly ObservationPair[]) => void): Promise<boolean> {
     const { scope } = ctx;
     const pace = callPace();
     const isOver = () => ctx.deadline.remainingMs() < ANSWER_RESERVE_MS;
@@ -116,11 +116,11 @@ export function createPairs({ db, facts }: { readonly db: Database; readonly fac
     return !isOver();
   }
 
-  const bestFirst = (x: NearPair, y: NearPair) => y.similarity - x.similarity || (x.a + x.b < y.a + y.b ? -1 : 1);
+  const bestFirst = (x: ObservationPair, y: ObservationPair) => y.similarity - x.similarity || (x.a + x.b < y.a + y.b ? -1 : 1);
 
   return {
     async find(ctx, above) {
-      let pairs: NearPair[] = [];
+      let pairs: ObservationPair[] = [];
       let total = 0;
       const complete = await walk(ctx, above, (found) => {
         total += found.length;
@@ -130,7 +130,7 @@ export function createPairs({ db, facts }: { readonly db: Database; readonly fac
     },
 
     async merge(ctx, above) {
-      const same: NearPair[] = [];
+      const same: ObservationPair[] = [];
       let skippedDifferent = 0;
       const complete = await walk(ctx, above, (found) => {
         for (const pair of found)

@@ -2,8 +2,8 @@
 import { present } from "../../kernel/errors.ts";
 import { MOST_WORDS } from "./arms/long-questions.ts";
 import { CHECK, type QuestionVector } from "./arms/vector.ts";
-import { type Uncovered, uncoveredSentences } from "./coverage.ts";
 import type { FailedLeg, Leg } from "./legs.ts";
+import { type Unseen, unseenSentences } from "./missing-vectors.ts";
 import type { Degradation } from "./request.ts";
 import type { Unranked } from "./rerank.ts";
 
@@ -12,7 +12,7 @@ const LOST: Readonly<Record<Leg, string | undefined>> = {
   words: "Words were not searched",
   text: "Full text did not score what was found",
   vector: "Meaning was not searched",
-  coverage: "Meaning was searched, but whether memories without a fitting vector were left out is not known",
+  unseen: "Meaning was searched, but whether memories without a fitting vector were left out is not known",
   entity: "Memories of the entities that the question names were not looked up",
   associative: "The graph was not asked for associations",
   connections: "Connections between the entities are missing",
@@ -31,17 +31,17 @@ export function degradationOf(
     enableBm25,
     unranked,
     wordsLeftOut = 0,
-    uncovered,
+    unseen,
   }: {
     readonly enableBm25: boolean;
     readonly unranked: Unranked | undefined;
     readonly wordsLeftOut?: number;
-    readonly uncovered?: Uncovered | undefined;
+    readonly unseen?: Unseen | undefined;
   },
 ): Degradation {
   const search = failed.filter(({ leg }) => LOST[leg] !== undefined).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
-  if (uncovered !== undefined) search.push(...uncoveredSentences(uncovered));
+  if (unseen !== undefined) search.push(...unseenSentences(unseen));
   if (wordsLeftOut > 0)
     search.push(
       `The question is long: its ${MOST_WORDS} rarest words were searched, ${wordsLeftOut} others were left out. Ask in fewer words to have all of them searched.`,

@@ -9,8 +9,8 @@ import { type Mention, type MentionCache, searchMentioned } from "./arms/mention
 import { scoreTexts } from "./arms/texts.ts";
 import { type QuestionVector, searchVectors, type VectorHits } from "./arms/vector.ts";
 import { searchWords, type WordHits, type WordSearch } from "./arms/words.ts";
-import type { Coverage, Uncovered } from "./coverage.ts";
 import type { RunLeg } from "./legs.ts";
+import type { MissingVectors, Unseen } from "./missing-vectors.ts";
 import type { Ablation, HybridRequest, SearchScope } from "./request.ts";
 
 export interface Gathering {
@@ -28,12 +28,12 @@ export interface Gathering {
   readonly atLeast: number;
   readonly fusion: FusionMode;
   readonly ages: Ages;
-  readonly coverage: Coverage;
+  readonly missingVectors: MissingVectors;
 }
 
 export interface Gathered {
   /** What the vector arm could not see; undefined where it did not run. */
-  readonly uncovered: Uncovered | undefined;
+  readonly unseen: Unseen | undefined;
   /** What the two main arms found; undefined where one failed or was not asked. */
   readonly words: WordHits | undefined;
   readonly near: VectorHits | undefined;
@@ -99,7 +99,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
           }),
         )
       : undefined;
-  const uncovered = near === undefined ? undefined : await run("coverage", (tx) => g.coverage.of(tx, filters, g.label));
+  const unseen = near === undefined ? undefined : await run("unseen", (tx) => g.missingVectors.of(tx, filters, g.label));
   const mentions = await findMentions(run, g, kinds, words);
   const mentioned =
     mentions.length === 0 || !speaksForEntities(g)
@@ -124,7 +124,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
 
   const ofGraph = [...(mentioned ?? []), ...associated].map(({ id }): [string, RowKind] => [id, "observation"]);
   return {
-    uncovered,
+    unseen,
     words,
     near,
     arms,

@@ -11,7 +11,7 @@ export type Leg =
   | "words"
   | "text"
   | "vector"
-  | "coverage"
+  | "unseen"
   | "entity"
   | "associative"
   | "connections"

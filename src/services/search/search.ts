@@ -17,11 +17,11 @@ import { connectionsOf, MOST_EXTRAS } from "./arms/graph.ts";
 import { createMentionCache } from "./arms/mentions.ts";
 import { embedQuestion, type QuestionVector } from "./arms/vector.ts";
 import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
-import { createCoverage } from "./coverage.ts";
 import { degradationOf } from "./degraded.ts";
 import { type Gate, type GateOutcome, type OpenGate, UNDECIDED } from "./gate/gate.ts";
 import { type Gathered, gather, holdsObservations } from "./gather.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
+import { createMissingVectors } from "./missing-vectors.ts";
 import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
 import type { Ablation, Connections, Found, HybridAnswer, HybridRequest } from "./request.ts";
 import { type RerankStage, rerankRows, wantsRerank } from "./rerank.ts";
@@ -53,7 +53,7 @@ const SESSION_NOTES = 20;
 
 export function createSearch({ db, embedder, fusion: configured, entityLeg, rerank, judge, gate }: SearchParts): Search {
   const mentionCache = createMentionCache();
-  const coverage = createCoverage(() => performance.now());
+  const missingVectors = createMissingVectors(() => performance.now());
   const writing = new Set<Promise<void>>();
 
   /** The testing effect, after the answer. A failure costs nobody an answer. */
@@ -115,7 +115,7 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
           atLeast: depth,
           fusion,
           ages,
-          coverage,
+          missingVectors,
         });
         const outcome = opened?.kind === "open" ? await decided(run, opened, gathered) : refused;
         if (outcome?.kind === "abstained") return { kind: "refused", outcome } as const;
@@ -133,13 +133,13 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
           connections,
           texts,
           wordsLeftOut: gathered.wordsLeftOut,
-          uncovered: gathered.uncovered,
+          unseen: gathered.unseen,
           finished: reads ? undefined : await finish(run, rows, texts),
         } as const;
       });
       if (first.value.kind === "refused")
         return abstained(analysis.class, first.value.outcome, degradationOf(first.failed, question, NO_RANKING));
-      const { outcome, rows, connections, texts, wordsLeftOut, uncovered, finished } = first.value;
+      const { outcome, rows, connections, texts, wordsLeftOut, unseen, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
@@ -152,7 +152,7 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
         queryClass: analysis.class,
         ...value,
         newSinceStart: ctx.session === undefined ? undefined : writtenAfter(value.found, ctx.session.startedAt),
-        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked, wordsLeftOut, uncovered }),
+        degraded: degradationOf(failed, question, { enableBm25: request.enableBm25, unranked, wordsLeftOut, unseen }),
         gate: outcome,
       };
     },

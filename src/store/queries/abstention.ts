@@ -6,26 +6,26 @@ import { float8, floatArray, int8, jsonArray, query, textArray, timestamp, uuid,
 import { inScope, isServed } from "./predicates.ts";
 import { kindNumber, type RowKind, tableOf, UNSCOPED_KEY } from "./search-filters.ts";
 
-export const StoredCalibration = z.object({ key: z.string(), value: float8, metadata: z.unknown(), updatedAt: timestamp });
-export type StoredCalibration = z.output<typeof StoredCalibration>;
+export const StoredThreshold = z.object({ key: z.string(), value: float8, metadata: z.unknown(), updatedAt: timestamp });
+export type StoredThreshold = z.output<typeof StoredThreshold>;
 
-export const calibrationsAt = query(
-  StoredCalibration,
+export const thresholdsAt = query(
+  StoredThreshold,
   (q: { readonly keys: readonly string[] }) => sql`
   select c.key, c.value, c.metadata, c.updated_at as "updatedAt"
   from brain_calibration as c where c.key = any(${textArray(q.keys)}) order by c.key`,
 );
 
 /** Every threshold of the gate, of all projects. */
-export const abstentionCalibrations = query(
-  StoredCalibration,
+export const abstentionThresholds = query(
+  StoredThreshold,
   () => sql`
   select c.key, c.value, c.metadata, c.updated_at as "updatedAt"
   from brain_calibration as c where c.key ~ '^ood_(threshold|words)(:|$)' order by c.key`,
 );
 
 /** Keeps thresholds, all in one statement; one of the same key is replaced. */
-export const putCalibrations = query(
+export const putThresholds = query(
   z.object({ key: z.string() }),
   (q: { readonly rows: readonly { readonly key: string; readonly value: number; readonly metadata: unknown }[] }) => sql`
   insert into brain_calibration (key, value, metadata)

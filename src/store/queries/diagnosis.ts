@@ -62,7 +62,7 @@ export const vectorColumns = query(
 );
 
 /** Rows that search serves by vector: how many wait for one, and how many have another model's. */
-export const embeddingCoverage = query(
+export const embeddingCounts = query(
   z.object({ total: int8, missing: int8, foreign: int8 }),
   (q: { readonly model: string }) => sql`
   select count(*) as total,
@@ -73,7 +73,7 @@ export const embeddingCoverage = query(
 );
 
 /** Vectors of a model that search serves and its signs do not have, and signs of what it does not serve; no row before signs are taken. */
-export const signCoverage = query(
+export const signCounts = query(
   z.object({ signed: int8, missing: int8, strange: int8 }),
   (q: { readonly model: string }) => sql`
   select (select count(*) from brain_vector_signs as s where s.center = c.id) as signed,

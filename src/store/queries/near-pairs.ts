@@ -25,7 +25,7 @@ const Pair = z.object({
   contentB: z.string(),
   similarity: z.number(),
 });
-export type NearPair = z.output<typeof Pair>;
+export type ObservationPair = z.output<typeof Pair>;
 
 const live = (alias: string, scope: Scope) => sql`${sql.raw(alias)}.observation_type <> 'superseded' and ${inScope(alias, scope)}`;
 const together = sql`a.id < b.id and a.project_id is not distinct from b.project_id`;

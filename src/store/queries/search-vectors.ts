@@ -128,7 +128,7 @@ export const withoutVector = query(
   ) as n`,
 );
 
-/** Whether observations that search serves have vectors of another model. Reads every row where there are none; asked rarely (`coverage.ts`). */
+/** Whether observations that search serves have vectors of another model. Reads every row where there are none; asked rarely (`missing-vectors.ts`). */
 export const hasForeignVectors = query(
   z.object({ found: z.boolean() }),
   (q: { filters: Filters; label: string }) => sql`

@@ -142,11 +142,11 @@ eachEngine("an evaluation", (engine) => {
   test("tells how many of the entities that a dataset names exist", async () => {
     await seedObservation(engine.db, { entity: "Redis", content: "x" });
     const evaluation = createEvaluation({ db: engine.db, ask: answering([]), facts, clock: clock() });
-    expect(await evaluation.coverage(callContext(), dataset({ query: "a", gold_entities: ["Redis", "Kafka", "Nats"] }))).toEqual({
+    expect(await evaluation.presence(callContext(), dataset({ query: "a", gold_entities: ["Redis", "Kafka", "Nats"] }))).toEqual({
       samples: 1,
       goldEntities: 3,
       present: 1,
-      coveragePercent: 33.3,
+      presentPercent: 33.3,
     });
   });
 });

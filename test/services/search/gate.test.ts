@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Embedder } from "../../../src/inference/port.ts";
 import { newId } from "../../../src/kernel/ids.ts";
 import { readDataset } from "../../../src/services/evaluation/dataset.ts";
-import { createGateCalibration } from "../../../src/services/search/gate/calibrate.ts";
+import { createThresholdMeasure } from "../../../src/services/search/gate/measure-threshold.ts";
 import { uuidArray, vectorArray } from "../../../src/store/codecs.ts";
 import type { Database } from "../../../src/store/port.ts";
 import { eachEngine } from "../../support/engines.ts";
@@ -66,7 +66,7 @@ const run = (
   questions: ReturnType<typeof datasetOf>,
   given: Partial<{ embedder: Embedder; lexicalOnly: boolean; apply: boolean; onApplied: () => void; project: string }> = {},
 ) =>
-  createGateCalibration({ db, embedder: given.embedder ?? embedder, clock: () => 0, onApplied: given.onApplied ?? (() => {}) }).run(
+  createThresholdMeasure({ db, embedder: given.embedder ?? embedder, clock: () => 0, onApplied: given.onApplied ?? (() => {}) }).run(
     callContext(given.project === undefined ? {} : { scope: { kind: "project", id: given.project } }),
     { questions, alpha: 0.05, samples: 5_000, lexicalOnly: given.lexicalOnly ?? false, apply: given.apply ?? true },
   );

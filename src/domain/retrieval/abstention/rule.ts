@@ -98,8 +98,8 @@ function fitScore<Name extends StatisticName>(
   };
 }
 
-/** One question of a calibration: as the memory stands, and with the rows that answer it left out. */
-export interface CalibrationPair<Name extends StatisticName> {
+/** One question that a threshold is measured on: as the memory stands, and with the rows that answer it left out. */
+export interface MeasuredQuestion<Name extends StatisticName> {
   readonly present: Statistics<Name>;
   readonly absent: Statistics<Name>;
 }
@@ -114,7 +114,7 @@ export interface FittedRule {
   readonly guaranteed: boolean;
 }
 
-/** Parts of a calibration; each is scored by a rule fitted on the others, so that no question is measured by a rule that has seen it. */
+/** Parts of the questions; each is scored by a rule fitted on the others, so that no question is measured by a rule that has seen it. */
 const FOLDS = 5;
 
 /**
@@ -123,11 +123,11 @@ const FOLDS = 5;
  */
 export function fitRule<Name extends StatisticName>(
   names: readonly Name[],
-  pairs: readonly CalibrationPair<Name>[],
+  pairs: readonly MeasuredQuestion<Name>[],
   alpha: number,
 ): FittedRule | undefined {
   if (pairs.length === 0) return undefined;
-  const fitOn = (chosen: readonly CalibrationPair<Name>[]) =>
+  const fitOn = (chosen: readonly MeasuredQuestion<Name>[]) =>
     fitScore(
       names,
       chosen.map(({ present }) => present),

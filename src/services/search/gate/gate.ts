@@ -11,10 +11,10 @@ import type { Database, Tx } from "../../../store/port.ts";
 import { servedObservations } from "../../../store/queries/abstention.ts";
 import type { QuestionVector, VectorHits } from "../arms/vector.ts";
 import type { WordHits } from "../arms/words.ts";
-import { type Calibrated, readCalibrated } from "./calibrations.ts";
 import { createDistances, LEAST_SAMPLES } from "./distances.ts";
 import { createRemembered } from "./remembered.ts";
 import { type GateStatistics, readEvidence } from "./statistics.ts";
+import { readThresholds, type Thresholds } from "./thresholds.ts";
 
 /** What was compared with what. */
 export interface GateMeasures {
@@ -65,7 +65,7 @@ export interface GateParts {
 }
 
 /** Thresholds remembered, one for each project and model. */
-const CALIBRATIONS_KEPT = 256;
+const THRESHOLDS_KEPT = 256;
 
 const MEASURE = "'memory-industry calibrate --dataset FILE --apply' measures one.";
 const UNCALIBRATED = `No threshold was measured on this memory, so nothing was refused. ${MEASURE}`;
@@ -84,15 +84,15 @@ export const UNDECIDED: GateOutcome = { kind: "unavailable", reason: FAILED };
 
 export function createGate({ db, threshold: configured, fitLimit, clock }: GateParts): Gate {
   const distances = createDistances({ db, limit: fitLimit, clock });
-  const calibrations = createRemembered<Calibrated & { readonly rows: number }>(CALIBRATIONS_KEPT, clock);
+  const remembered = createRemembered<Thresholds & { readonly rows: number }>(THRESHOLDS_KEPT, clock);
 
-  const calibratedFor = (ctx: CallContext, label: string, dimensions: number | undefined) => {
+  const thresholdsFor = (ctx: CallContext, label: string, dimensions: number | undefined) => {
     const projectId = projectOf(ctx.scope);
     const model = dimensions === undefined ? undefined : { label, dimensions };
     const quiet = { principal: ctx.principal, scope: ctx.scope, signal: new AbortController().signal };
-    return calibrations.of(`${projectId ?? "all"} ${model === undefined ? "words" : `${label} ${dimensions}`}`, () =>
+    return remembered.of(`${projectId ?? "all"} ${model === undefined ? "words" : `${label} ${dimensions}`}`, () =>
       db.read(quiet, async (tx) => ({
-        ...(await readCalibrated(tx, projectId, model)),
+        ...(await readThresholds(tx, projectId, model)),
         rows: (await tx.first(servedObservations({ projectId })))?.rows ?? 0,
       })),
     );
@@ -102,29 +102,29 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
     async open(ctx, { threshold, vector: question, label }) {
       const vector = question !== undefined && "vector" in question ? question.vector : undefined;
       try {
-        const calibrated = await calibratedFor(ctx, label, vector?.length);
+        const measured = await thresholdsFor(ctx, label, vector?.length);
         const given = threshold ?? configured;
-        const usesDistance = given !== undefined || calibrated.distance !== undefined;
+        const usesDistance = given !== undefined || measured.distance !== undefined;
         const fit = vector === undefined || !usesDistance ? undefined : await inTime(ctx, distances.of(ctx, label));
         const distance = fit !== undefined && fit !== LATE && vector !== undefined ? distanceFrom(fit, vector) : undefined;
-        const distanceThreshold = given ?? calibrated.distance;
-        if (given !== undefined || (calibrated.meaning === undefined && calibrated.distance !== undefined && vector !== undefined)) {
+        const distanceThreshold = given ?? measured.distance;
+        if (given !== undefined || (measured.meaning === undefined && measured.distance !== undefined && vector !== undefined)) {
           if (vector === undefined) return passed("unavailable", question === undefined ? NO_VECTORS : NO_MODEL);
           if (fit === LATE) return passed("unavailable", NOT_IN_TIME);
           if (distance === undefined || distanceThreshold === undefined) return passed("unavailable", TOO_SMALL);
           return { kind: "decided", outcome: byDistance(distance, distanceThreshold) };
         }
-        if (calibrated.meaning === undefined && calibrated.words === undefined) {
-          if (calibrated.outdated !== undefined) return passed("uncalibrated", `Nothing was refused: ${calibrated.outdated}. ${MEASURE}`);
+        if (measured.meaning === undefined && measured.words === undefined) {
+          if (measured.outdated !== undefined) return passed("uncalibrated", `Nothing was refused: ${measured.outdated}. ${MEASURE}`);
           return vector === undefined && question !== undefined ? passed("unavailable", NEITHER) : passed("uncalibrated", UNCALIBRATED);
         }
-        if (calibrated.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
+        if (measured.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
         return {
           kind: "open",
           decide: async (tx, words, near) =>
             words === undefined
               ? { kind: "unavailable", reason: NO_WORDS }
-              : byRule((await readEvidence(tx, words, near)).statistics(), calibrated, { distance, distanceThreshold }),
+              : byRule((await readEvidence(tx, words, near)).statistics(), measured, { distance, distanceThreshold }),
         };
       } catch (cause) {
         if (ctx.signal.aborted) throw cause;
@@ -134,7 +134,7 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
     },
     forget() {
       distances.forget();
-      calibrations.forget();
+      remembered.forget();
     },
   };
 }
@@ -180,7 +180,7 @@ const MOSTLY_COVERED = 0.5;
 
 function byRule(
   statistics: GateStatistics,
-  { meaning, words }: Calibrated,
+  { meaning, words }: Thresholds,
   distances: Pick<GateMeasures, "distance" | "distanceThreshold">,
 ): GateOutcome {
   const full = meaning !== undefined && statistics.meaning !== undefined ? { rule: meaning, values: statistics.meaning } : undefined;

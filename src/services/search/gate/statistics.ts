@@ -23,7 +23,7 @@ export interface GateStatistics {
 }
 
 export interface Evidence {
-  /** @param without rows that count as if they were not stored, for calibration. */
+  /** @param without rows that count as if they were not stored, for measuring a threshold. */
   statistics(without?: ReadonlySet<string>): GateStatistics;
 }
 

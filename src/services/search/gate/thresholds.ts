@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AbstentionRule } from "../../../domain/retrieval/abstention/rule.ts";
 import type { Tx } from "../../../store/port.ts";
-import { calibrationsAt, type StoredCalibration, servedObservations } from "../../../store/queries/abstention.ts";
+import { type StoredThreshold, servedObservations, thresholdsAt } from "../../../store/queries/abstention.ts";
 
 /** Threshold of the distance, and the rule that reads words and vectors; needs the model it was measured with. */
 const MEANING_KEY = "ood_threshold";
@@ -31,14 +31,14 @@ const metadata = z.object({
   corpus_rows: z.number().optional(),
   rule: rule.optional(),
 });
-export type CalibrationMetadata = z.input<typeof metadata>;
+export type ThresholdMetadata = z.input<typeof metadata>;
 
 export interface ModelNow {
   readonly label: string;
   readonly dimensions: number;
 }
 
-export interface Calibrated {
+export interface Thresholds {
   /** Distance beyond which at most alpha of the answerable questions lay; undefined where words alone were measured. */
   readonly distance: number | undefined;
   readonly meaning: AbstentionRule | undefined;
@@ -48,7 +48,7 @@ export interface Calibrated {
 }
 
 /** Why a stored threshold does not speak for today; undefined where it does. */
-export function faultOf({ key, metadata: raw }: StoredCalibration, rows: number, model: ModelNow | undefined): string | undefined {
+export function faultOf({ key, metadata: raw }: StoredThreshold, rows: number, model: ModelNow | undefined): string | undefined {
   const parsed = metadata.safeParse(raw);
   if (!parsed.success) return `the stored threshold '${key}' cannot be read`;
   const { embedding_dim: dimensions, embedding_model: label, corpus_rows: then } = parsed.data;
@@ -65,12 +65,12 @@ export function faultOf({ key, metadata: raw }: StoredCalibration, rows: number,
 /** The project of a stored threshold; null for one of the whole memory. */
 export const projectOfKey = (key: string): string | null => key.split(":")[1] ?? null;
 
-const ruleIn = ({ metadata: raw }: StoredCalibration): AbstentionRule | undefined => metadata.safeParse(raw).data?.rule;
+const ruleIn = ({ metadata: raw }: StoredThreshold): AbstentionRule | undefined => metadata.safeParse(raw).data?.rule;
 
 /** What holds for a project: its own measurement goes before that of the whole memory. @param model undefined where none is running. */
-export async function readCalibrated(tx: Tx, projectId: string | null, model: ModelNow | undefined): Promise<Calibrated> {
+export async function readThresholds(tx: Tx, projectId: string | null, model: ModelNow | undefined): Promise<Thresholds> {
   const ids = projectId === null ? [null] : [projectId, null];
-  const stored = await tx.all(calibrationsAt({ keys: ids.flatMap((id) => [meaningKey(id), wordsKey(id)]) }));
+  const stored = await tx.all(thresholdsAt({ keys: ids.flatMap((id) => [meaningKey(id), wordsKey(id)]) }));
   const sizes = new Map<string | null, number>();
   if (stored.length > 0) for (const id of ids) sizes.set(id, (await tx.first(servedObservations({ projectId: id })))?.rows ?? 0);
   const faults: string[] = [];

@@ -3,13 +3,13 @@ import { z } from "zod";
 import { invalid } from "../kernel/errors.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import { readDataset } from "../services/evaluation/dataset.ts";
-import type { CalibrationReport, GateCalibration, MeasuredRule } from "../services/search/gate/calibrate.ts";
+import type { MeasuredRule, ThresholdMeasure, ThresholdReport } from "../services/search/gate/measure-threshold.ts";
 import type { Database } from "../store/port.ts";
 import { contextOf, scopeOf, textOf } from "./evaluation-methods.ts";
 
-export interface CalibrationMethodParts {
+export interface ThresholdMethodParts {
   readonly db: Database;
-  readonly calibration: GateCalibration;
+  readonly thresholdMeasure: ThresholdMeasure;
 }
 
 const request = z.object({
@@ -20,7 +20,7 @@ const request = z.object({
   apply: z.boolean(),
 });
 
-export function calibrationMethods({ db, calibration }: CalibrationMethodParts): [string, OwnerMethod][] {
+export function thresholdMethods({ db, thresholdMeasure }: ThresholdMethodParts): [string, OwnerMethod][] {
   return [
     [
       "owner/calibrate",
@@ -29,7 +29,7 @@ export function calibrationMethods({ db, calibration }: CalibrationMethodParts):
         const { questions } = readDataset(await textOf(dataset), "keep");
         if (questions.length === 0) throw invalid("The dataset holds no question. Nothing was measured or written.");
         const scope = await scopeOf(db, project, call.signal, "refuse");
-        return reportJson(await calibration.run(contextOf(call, scope), { questions, ...settings }), project);
+        return reportJson(await thresholdMeasure.run(contextOf(call, scope), { questions, ...settings }), project);
       },
     ],
   ];
@@ -47,7 +47,7 @@ const ruleJson = (measured: MeasuredRule | undefined) =>
         refused_foreign: measured.refusedForeign ?? null,
       };
 
-const reportJson = (r: CalibrationReport, project: string | undefined): Readonly<Record<string, unknown>> => ({
+const reportJson = (r: ThresholdReport, project: string | undefined): Readonly<Record<string, unknown>> => ({
   project: project ?? null,
   embedding_model: r.model ?? null,
   embedding_dim: r.dimensions ?? null,

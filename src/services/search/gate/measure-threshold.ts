@@ -10,10 +10,10 @@ import {
   theoreticalThreshold,
 } from "../../../domain/retrieval/abstention/conformal.ts";
 import {
-  type CalibrationPair,
   type FittedRule,
   fitRule,
   isAnswered,
+  type MeasuredQuestion,
   meaningStatisticNames,
   type StatisticName,
   wordStatisticNames,
@@ -26,7 +26,7 @@ import type { Clock } from "../../../kernel/deadline.ts";
 import { invalid, unavailable } from "../../../kernel/errors.ts";
 import { isUuid } from "../../../kernel/ids.ts";
 import type { Database } from "../../../store/port.ts";
-import { putCalibrations, servedObservations } from "../../../store/queries/abstention.ts";
+import { putThresholds, servedObservations } from "../../../store/queries/abstention.ts";
 import { existingIds } from "../../../store/queries/evaluation.ts";
 import { rowKinds } from "../../../store/queries/search-filters.ts";
 import type { Question } from "../../evaluation/dataset.ts";
@@ -34,11 +34,11 @@ import { createAges } from "../ages.ts";
 import { analyse } from "../analyse.ts";
 import { searchVectors } from "../arms/vector.ts";
 import { searchWords } from "../arms/words.ts";
-import { type CalibrationMetadata, meaningKey, wordsKey } from "./calibrations.ts";
 import { fitted, LEAST_SAMPLES, sampleOf } from "./distances.ts";
 import { type GateStatistics, readEvidence } from "./statistics.ts";
+import { meaningKey, type ThresholdMetadata, wordsKey } from "./thresholds.ts";
 
-export interface CalibrationRequest {
+export interface ThresholdRequest {
   readonly questions: readonly Question[];
   /** Share of the answerable questions that may be refused, 0–1. */
   readonly alpha: number;
@@ -54,7 +54,7 @@ export interface MeasuredRule extends FittedRule {
   readonly refusedForeign: number | undefined;
 }
 
-export interface CalibrationReport {
+export interface ThresholdReport {
   readonly model: string | undefined;
   readonly dimensions: number | undefined;
   /** Vectors that the distribution was fitted on; 0 without a model. */
@@ -78,12 +78,12 @@ export interface CalibrationReport {
   readonly applied: boolean;
 }
 
-export interface GateCalibration {
+export interface ThresholdMeasure {
   /** @throws MemoryError where there is nothing to measure on, or no model and words alone were not asked for. */
-  run(ctx: CallContext, request: CalibrationRequest): Promise<CalibrationReport>;
+  run(ctx: CallContext, request: ThresholdRequest): Promise<ThresholdReport>;
 }
 
-export interface GateCalibrationParts {
+export interface ThresholdMeasureParts {
   readonly db: Database;
   readonly embedder: Embedder;
   readonly clock: Clock;
@@ -101,7 +101,7 @@ interface Probe {
   readonly distance: number | undefined;
 }
 
-export function createGateCalibration({ db, embedder, clock, onApplied }: GateCalibrationParts): GateCalibration {
+export function createThresholdMeasure({ db, embedder, clock, onApplied }: ThresholdMeasureParts): ThresholdMeasure {
   /** What a search finds for a question, as it is and with its answers left out. */
   async function probe(
     ctx: CallContext,
@@ -139,10 +139,10 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
     });
   }
 
-  async function store(ctx: CallContext, report: CalibrationReport): Promise<void> {
+  async function store(ctx: CallContext, report: ThresholdReport): Promise<void> {
     const projectId = projectOf(ctx.scope);
     const common = { alpha: report.alpha, calibration_queries: report.asked, corpus_rows: report.memories, method: "conformal" };
-    const rows: { key: string; value: number; metadata: CalibrationMetadata & Record<string, unknown> }[] = [
+    const rows: { key: string; value: number; metadata: ThresholdMetadata & Record<string, unknown> }[] = [
       { key: wordsKey(projectId), value: report.words.rule.threshold, metadata: { ...common, rule: report.words.rule } },
     ];
     if (report.meaning !== undefined && report.conformalThreshold !== undefined && report.dimensions !== undefined)
@@ -159,7 +159,7 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
         },
       });
     await db.write(ctx, async (tx) => {
-      await tx.all(putCalibrations({ rows }));
+      await tx.all(putThresholds({ rows }));
     });
     onApplied();
   }
@@ -204,7 +204,7 @@ export function createGateCalibration({ db, embedder, clock, onApplied }: GateCa
       const theoretical = distribution && theoreticalThreshold(distribution.dimensions);
       const words = measured(wordStatisticNames, probes, (found) => found.words, alpha);
       if (words === undefined) throw new Error("a rule was fitted on no question");
-      const report: CalibrationReport = {
+      const report: ThresholdReport = {
         model: model ? embedder.label : undefined,
         dimensions: distribution?.dimensions,
         fitSamples: distribution?.samples ?? 0,
@@ -247,7 +247,7 @@ function measured<Name extends StatisticName>(
   pick: (found: GateStatistics) => Readonly<Record<Name, number>> | undefined,
   alpha: number,
 ): MeasuredRule | undefined {
-  const pairs = probes.flatMap(({ present, absent }): CalibrationPair<Name>[] => {
+  const pairs = probes.flatMap(({ present, absent }): MeasuredQuestion<Name>[] => {
     const [with_, without] = [pick(present), absent && pick(absent)];
     return with_ === undefined || without === undefined ? [] : [{ present: with_, absent: without }];
   });

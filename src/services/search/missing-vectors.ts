@@ -3,15 +3,15 @@ import type { Tx } from "../../store/port.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
 import { hasForeignVectors, withoutVector } from "../../store/queries/search-vectors.ts";
 
-export interface Uncovered {
+export interface Unseen {
   /** Memories without a vector, at most {@link MOST_COUNTED}. */
   readonly missing: number;
   /** True where some have another model's. */
   readonly foreign: boolean;
 }
 
-export interface Coverage {
-  of(tx: Tx, filters: Filters, label: string): Promise<Uncovered>;
+export interface MissingVectors {
+  of(tx: Tx, filters: Filters, label: string): Promise<Unseen>;
 }
 
 const MOST_COUNTED = 1_000;
@@ -25,7 +25,7 @@ const BELIEVED_MS = 10 * 60_000;
 const REMEMBERED_SCOPES = 64;
 
 /** @param now milliseconds, monotonic */
-export function createCoverage(now: () => number): Coverage {
+export function createMissingVectors(now: () => number): MissingVectors {
   /** Scope and label → until when no other model's vectors are looked for. */
   const clean = new Map<string, number>();
   return {
@@ -46,7 +46,7 @@ export function createCoverage(now: () => number): Coverage {
 }
 
 /** What a person is told about it. */
-export function uncoveredSentences({ missing, foreign }: Uncovered): string[] {
+export function unseenSentences({ missing, foreign }: Unseen): string[] {
   const count = missing >= MOST_COUNTED ? `${MOST_COUNTED} or more memories` : missing === 1 ? "1 memory" : `${missing} memories`;
   return [
     ...(missing === 0
