@@ -229,46 +229,56 @@ export const cognitionRequirements: readonly Requirement[] = [
     id: "contradiccion.score",
     at: "§11",
     says: "scores of .60 and .80 with, .70 without a negation",
-    by: [["tools/conflicts.test.ts", "cosine %p, negation %p: score %p"]],
+    by: [["services/conflicts/conflicts.test.ts", "cosine %p, negation %p: score %p"]],
   },
   {
     id: "contradiccion.pairs",
     at: "§11",
     says: "uvicorn conflicts; fast and safe, piano and guitar do not; .85 is kept, .86 dropped",
     by: [
-      ["tools/conflicts.test.ts", "a negated pair in the band is found, with its score, and a judge is suggested"],
-      ["tools/conflicts.test.ts", "%p beside %p at %p: %p"],
+      ["services/conflicts/conflicts.test.ts", "a negated pair in the band is found, with its score, and a judge is suggested"],
+      ["services/conflicts/conflicts.test.ts", "%p beside %p at %p: %p"],
     ],
   },
   {
     id: "juez.order",
     at: "§12",
     says: "(b, a) after (a, b) is cached with ordered ids",
-    by: [["tools/conflicts.test.ts", "asks once, whichever way round, and says who is newer by the clock"]],
+    by: [["services/conflicts/conflicts.test.ts", "asks once, whichever way round, and says who is newer by the clock"]],
   },
   {
     id: "juez.band",
     at: "§12",
     says: "bounds of the band are included",
-    by: [["tools/conflicts.test.ts", "takes pairs in the band, bounds included, nearest to its middle first, and counts calls and hits"]],
+    by: [
+      [
+        "services/conflicts/conflicts.test.ts",
+        "takes pairs in the band, bounds included, nearest to its middle first, and counts calls and hits",
+      ],
+    ],
   },
   {
     id: "juez.edited",
     at: "§12",
     says: "an edited text is judged again",
-    by: [["tools/conflicts.test.ts", "an edited text is judged again, and a verdict on a text that changed meanwhile is not kept"]],
+    by: [
+      [
+        "services/conflicts/conflicts.test.ts",
+        "an edited text is judged again, and a verdict on a text that changed meanwhile is not kept",
+      ],
+    ],
   },
   {
     id: "juez.unknown",
     at: "§12",
     says: "nobody and garbage are unknown and not stored",
-    by: [["tools/conflicts.test.ts", "unknown, garbage, the heuristic and nobody are not kept"]],
+    by: [["services/conflicts/conflicts.test.ts", "unknown, garbage, the heuristic and nobody are not kept"]],
   },
   {
     id: "juez.visible",
     at: "§12",
     says: "an observation of another project is not found although a verdict is on file",
-    by: [["tools/conflicts.test.ts", "both must be visible before the cache is looked at"]],
+    by: [["services/conflicts/conflicts.test.ts", "both must be visible before the cache is looked at"]],
   },
   {
     id: "centinela.once",

@@ -1,76 +1,13 @@
-/** The given/when/then lines of `spec/tools-maintenance.md` §2 to §9 with the tests that show them, or with what is not covered; `test/repository/requirements.test.ts` checks. */
+/** The given/when/then lines of `spec/tools-maintenance.md` §5 to §9 with the tests that show them, or with what is not covered; `test/repository/requirements.test.ts` checks. */
 import type { Requirement } from "./requirement.ts";
 
 export const maintenanceRequirements: readonly Requirement[] = [
-  {
-    id: "catalogue.profiles",
-    at: "§2.4",
-    says: "full, lean, a typo and the narrow profiles list what they should",
-    by: [
-      ["tools/registry.test.ts", "each profile lists what the specification names"],
-      ["tools/registry.test.ts", "ends with the meta tools in full and lean, and has none of them in the profiles between"],
-    ],
-  },
-  {
-    id: "catalogue.peer",
-    at: "§2.4",
-    says: "a peer token reaches nothing through cuba_call",
-    by: [["mcp/server.test.ts", "refuses a peer token every tool, also inside cuba_call"]],
-  },
-  {
-    id: "catalogue.peer-sync",
-    at: "§2.4",
-    says: "cuba_sync status works with a peer token",
-    by: [],
-    gap: "cuba_sync is not there yet",
-  },
-  {
-    id: "catalogue.redacted-failure",
-    at: "§2.4",
-    says: "a stored failure holds no token",
-    by: [],
-    gap: "no test reads brain_handler_failures after a failing call with a token",
-  },
-  {
-    id: "catalogue.failure-cap",
-    at: "§2.4",
-    says: "of 1005 failures the newest 1000 remain",
-    by: [["store/deletion.test.ts", "keep the newest 1000 failures and 500 cycles"]],
-  },
-  {
-    id: "catalogue.schemas",
-    at: "§2.4",
-    says: "each schema is an object; what deletes declares confirm",
-    by: [
-      ["tools/define.test.ts", "publishes one flat object with a selector, what every action needs, and no dialect that clients refuse"],
-      ["tools/forget.test.ts", "needs a name, and opens on the boolean alone"],
-      ["tools/maintenance.test.ts", "refuses credentials and numbers without meaning before the database is asked"],
-    ],
-  },
-  {
-    id: "tools.discover",
-    at: "§3",
-    says: "tools are found and listed without a database",
-    by: [["mcp/server.test.ts", "lists tools and finds them without a database"]],
-  },
-  {
-    id: "call.equals-direct",
-    at: "§4",
-    says: "cuba_call answers as the tool itself",
-    by: [["mcp/server.test.ts", "cuba_call answers exactly as the tool itself and is counted once, under the inner name"]],
-  },
-  {
-    id: "call.refuses",
-    at: "§4",
-    says: "meta tools and unknown names are refused",
-    by: [["mcp/server.test.ts", "cuba_call refuses the meta tools and unknown names"]],
-  },
   {
     id: "zafra.decay-values",
     at: "§5.1",
     says: "the worked values",
     by: [
-      ["tools/maintenance-fading.test.ts", "decay: %d of a %s idle for %d days after %d uses → %d"],
+      ["services/maintenance/fading.test.ts", "decay: %d of a %s idle for %d days after %d uses → %d"],
       ["domain/strength/decay.test.ts", "%d of a %s idle for %d days with %d accesses → %d"],
     ],
   },
@@ -80,7 +17,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "a second run changes nothing; eight days at once are eight runs",
     by: [
       [
-        "tools/maintenance-fading.test.ts",
+        "services/maintenance/fading.test.ts",
         "decay: running again at once changes nothing, and one run after eight days is eight runs a day apart",
       ],
     ],
@@ -90,7 +27,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     at: "§5.1",
     says: "version and updated_at stay",
     by: [
-      ["tools/maintenance-fading.test.ts", "decay: %d of a %s idle for %d days after %d uses → %d"],
+      ["services/maintenance/fading.test.ts", "decay: %d of a %s idle for %d days after %d uses → %d"],
       ["services/rem/fading.test.ts", "fading is no change: version, update time and embedding stay"],
     ],
   },
@@ -100,20 +37,28 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "running often is once; what must stay stays; a clock jump floors nothing",
     by: [
       ["services/rem/never-forgets-wrongly.test.ts", "many cycles are one"],
-      ["tools/maintenance-fading.test.ts", "decay: a year in which nothing faded counts as a month, and an anchor in the future is mended"],
+      [
+        "services/maintenance/fading.test.ts",
+        "decay: a year in which nothing faded counts as a month, and an anchor in the future is mended",
+      ],
     ],
   },
   {
     id: "zafra.prune-plan",
     at: "§5.2",
     says: "a dry run leaves the rows",
-    by: [["tools/maintenance.test.ts", "prune: without confirm it counts by project and type, and nothing changes"]],
+    by: [["services/maintenance/maintenance.test.ts", "prune: without confirm it counts by project and type, and nothing changes"]],
   },
   {
     id: "zafra.prune-project",
     at: "§5.2",
     says: "a confirmed prune touches no other project",
-    by: [["tools/maintenance.test.ts", "prune: one project's call never touches another, and without a project everything must be meant"]],
+    by: [
+      [
+        "services/maintenance/maintenance.test.ts",
+        "prune: one project's call never touches another, and without a project everything must be meant",
+      ],
+    ],
   },
   {
     id: "zafra.prune-kept",
@@ -121,7 +66,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "decisions survive, superseded or not; the threshold itself survives",
     by: [
       [
-        "tools/maintenance.test.ts",
+        "services/maintenance/maintenance.test.ts",
         "prune: decisions, lessons, what was retired from them, what waits for review, and the threshold itself survive",
       ],
     ],
@@ -131,28 +76,39 @@ export const maintenanceRequirements: readonly Requirement[] = [
     at: "§5.2",
     says: "what went comes back",
     by: [
-      ["tools/maintenance.test.ts", "prune: what went stands in an undo file and comes back; where none can be written nothing goes"],
-      ["cli/delete.test.ts", "brings back what a prune took, one by one, and says which could not come"],
+      [
+        "services/maintenance/maintenance.test.ts",
+        "prune: what went stands in an undo file and comes back; where none can be written nothing goes",
+      ],
+      ["cli/commands/delete.test.ts", "brings back what a prune took, one by one, and says which could not come"],
     ],
   },
   {
     id: "zafra.merge-one",
     at: "§5.3",
     says: "of three with the same words one survives, the trusted one; the boost ends at 1",
-    by: [["tools/maintenance.test.ts", "merge: of three texts with the same words one survives, the trusted one, and points are kept"]],
+    by: [
+      [
+        "services/maintenance/maintenance.test.ts",
+        "merge: of three texts with the same words one survives, the trusted one, and points are kept",
+      ],
+    ],
   },
   {
     id: "zafra.merge-different",
     at: "§5.3",
     says: "port 8080 and port 9090 both stay",
-    by: [["tools/maintenance.test.ts", "merge: two texts that differ in a number both stay, and are counted"]],
+    by: [["services/maintenance/maintenance.test.ts", "merge: two texts that differ in a number both stay, and are counted"]],
   },
   {
     id: "zafra.merge-hundred",
     at: "§5.3",
     says: "more than 100 pairs take a second call",
     by: [
-      ["tools/maintenance.test.ts", "merge: more than 100 pairs take a second call, and an entity with many rows is compared by its marks"],
+      [
+        "services/maintenance/maintenance.test.ts",
+        "merge: more than 100 pairs take a second call, and an entity with many rows is compared by its marks",
+      ],
     ],
   },
   {
@@ -160,21 +116,27 @@ export const maintenanceRequirements: readonly Requirement[] = [
     at: "§5.3",
     says: "a decision is not retired by another type",
     by: [
-      ["tools/maintenance.test.ts", "merge: a decision is not retired for a fact, nor a row of one entity or project for one of another"],
+      [
+        "services/maintenance/maintenance.test.ts",
+        "merge: a decision is not retired for a fact, nor a row of one entity or project for one of another",
+      ],
     ],
   },
   {
     id: "zafra.summarize-gate",
     at: "§5.4",
     says: "a token in a summary is refused before the database",
-    by: [["tools/maintenance.test.ts", "refuses credentials and numbers without meaning before the database is asked"]],
+    by: [["services/maintenance/maintenance.test.ts", "refuses credentials and numbers without meaning before the database is asked"]],
   },
   {
     id: "zafra.summarize",
     at: "§5.4",
     says: "one row in the place of many, in one transaction",
     by: [
-      ["tools/maintenance.test.ts", "summarize: one observation in the place of many; decisions, lessons and what nobody reviewed stay"],
+      [
+        "services/maintenance/maintenance.test.ts",
+        "summarize: one observation in the place of many; decisions, lessons and what nobody reviewed stay",
+      ],
     ],
   },
   {
@@ -188,36 +150,36 @@ export const maintenanceRequirements: readonly Requirement[] = [
     id: "zafra.scope",
     at: "§5.5",
     says: "stats, find_duplicates and export are of the active project",
-    by: [["tools/maintenance.test.ts", "stats, find_duplicates and export see the active project alone"]],
+    by: [["services/maintenance/maintenance.test.ts", "stats, find_duplicates and export see the active project alone"]],
   },
   {
     id: "zafra.pagerank",
     at: "§5.6, §15.1",
     says: "ten runs are one and importance stays",
     by: [
-      ["tools/analytics.test.ts", "zafra pagerank: stored beside the graph, ten runs are one, and no importance moves"],
-      ["tools/analytics.test.ts", "zafra pagerank: a plain cycle says nothing, and nothing is stored"],
+      ["services/analytics/analytics.test.ts", "zafra pagerank: stored beside the graph, ten runs are one, and no importance moves"],
+      ["services/analytics/analytics.test.ts", "zafra pagerank: a plain cycle says nothing, and nothing is stored"],
     ],
   },
   {
     id: "zafra.communities",
     at: "§5.6, §15.3",
     says: "replaced as a whole, by id",
-    by: [["tools/analytics.test.ts", "zafra communities: replaced as a whole, by id and not by name, with the modularity"]],
+    by: [["services/analytics/analytics.test.ts", "zafra communities: replaced as a whole, by id and not by name, with the modularity"]],
   },
   {
     id: "zafra.episodes",
     at: "§5.7",
     says: "the worked values; initial 0.8 after 10 days is 0.5657",
-    by: [["tools/maintenance-fading.test.ts", "decay_episodes: %d after %d days is %d, however often it runs"]],
+    by: [["services/maintenance/fading.test.ts", "decay_episodes: %d after %d days is %d, however often it runs"]],
   },
   {
     id: "zafra.reembed",
     at: "§5.8",
     says: "no model is no error; rows get the running model's label",
     by: [
-      ["tools/maintenance.test.ts", "reembed: without a model it is no error and says what is missing"],
-      ["tools/maintenance.test.ts", "reembed: rows without a vector of the running model get one, the rest next time"],
+      ["services/maintenance/maintenance.test.ts", "reembed: without a model it is no error and says what is missing"],
+      ["services/maintenance/maintenance.test.ts", "reembed: rows without a vector of the running model get one, the rest next time"],
     ],
   },
   {
@@ -285,7 +247,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     id: "vigia.scoped",
     at: "§7",
     says: "communities are computed for the scope and stored nowhere",
-    by: [["tools/analytics.test.ts", "communities: computed for the scope alone, stored nowhere"]],
+    by: [["services/analytics/analytics.test.ts", "communities: computed for the scope alone, stored nowhere"]],
   },
   {
     id: "vigia.drift",
@@ -293,7 +255,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "a new type counts, and so does one that is gone",
     by: [
       ["domain/drift.test.ts", "a type that is new counts, and so does one that is gone"],
-      ["tools/analytics.test.ts", "drift: a new kind of error in scope is found, another project's is not"],
+      ["services/analytics/analytics.test.ts", "drift: a new kind of error in scope is found, another project's is not"],
     ],
   },
   {
@@ -302,7 +264,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "without confirm nothing changes",
     by: [
       [
-        "tools/forget.test.ts",
+        "services/forgetting.test.ts",
         "every table of the catalogue holds her in a known way, and after forgetting none does but for what is listed",
       ],
     ],
@@ -311,19 +273,19 @@ export const maintenanceRequirements: readonly Requirement[] = [
     id: "forget.tombstones",
     at: "§8",
     says: "tombstones are the rows that went, and hold no text",
-    by: [["tools/forget.test.ts", "each row that went leaves a tombstone, and no tombstone a text"]],
+    by: [["services/forgetting.test.ts", "each row that went leaves a tombstone, and no tombstone a text"]],
   },
   {
     id: "forget.projects",
     at: "§8",
     says: "the same name in another project survives, with its errors",
-    by: [["tools/forget.test.ts", "the same name in another project survives with its errors, sessions and notes"]],
+    by: [["services/forgetting.test.ts", "the same name in another project survives with its errors, sessions and notes"]],
   },
   {
     id: "forget.gate",
     at: "§8",
     says: "confirm as text is refused",
-    by: [["tools/forget.test.ts", "needs a name, and opens on the boolean alone"]],
+    by: [["services/forgetting.test.ts", "needs a name, and opens on the boolean alone"]],
   },
   {
     id: "forget.traces",
@@ -331,7 +293,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "no table holds name, text or ids afterwards",
     by: [
       [
-        "tools/forget.test.ts",
+        "services/forgetting.test.ts",
         "every table of the catalogue holds her in a known way, and after forgetting none does but for what is listed",
       ],
     ],
@@ -340,7 +302,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     id: "forget.expect",
     at: "§8",
     says: "counts that no longer hold are refused",
-    by: [["tools/forget.test.ts", "a plan shows samples; counts that no longer hold are refused with the new ones"]],
+    by: [["services/forgetting.test.ts", "a plan shows samples; counts that no longer hold are refused with the new ones"]],
   },
   {
     id: "archivo.three",
@@ -353,7 +315,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     at: "§9",
     says: "an edit breaks at its row, and is refused without the override",
     by: [
-      ["tools/audit-attacks.test.ts", "a change of %s shows"],
+      ["services/audit.test.ts", "a change of %s shows"],
       ["store/queries/audit.test.ts", "is never changed by cuba_app, nor by a superuser without the override"],
     ],
   },
@@ -368,9 +330,9 @@ export const maintenanceRequirements: readonly Requirement[] = [
     at: "§9",
     says: "removed rows, swapped pairs and a tail chained anew show",
     by: [
-      ["tools/audit-attacks.test.ts", "a removed row shows at the one behind it, a removed beginning at the first that is left"],
-      ["tools/audit-attacks.test.ts", "a swapped pair shows, its links exchanged or not"],
-      ["tools/audit-attacks.test.ts", "a tail that was chained anew without the key shows, called %s"],
+      ["services/audit.test.ts", "a removed row shows at the one behind it, a removed beginning at the first that is left"],
+      ["services/audit.test.ts", "a swapped pair shows, its links exchanged or not"],
+      ["services/audit.test.ts", "a tail that was chained anew without the key shows, called %s"],
     ],
   },
   {
@@ -379,7 +341,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     says: "20 appends at once are 20 linked rows; eight writers while it is verified",
     by: [
       ["tools/audit.test.ts", "twenty appends at once make twenty linked rows"],
-      ["tools/audit-attacks.test.ts", "eight writers at once make one line, and every look at it meanwhile holds"],
+      ["services/audit.test.ts", "eight writers at once make one line, and every look at it meanwhile holds"],
     ],
   },
   {

@@ -1,0 +1,124 @@
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { runCli } from "../../../src/cli/run.ts";
+import { fakeHost, type Script } from "../fake-host.ts";
+
+const [one, two] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
+const entity = (id: string, name: string, observations: number) => ({
+  id,
+  name,
+  nameKey: "x",
+  projectId: null,
+  projectName: null,
+  observations,
+});
+const fold = { loser: entity(one, "web-app", 1), winner: entity(two, "Web App", 5) };
+const report = {
+  exact: [fold],
+  likely: [{ a: entity(one, "Payments", 2), b: entity(two, "Payment", 3), similarity: 0.78 }],
+  likelyTotal: 1,
+};
+const answers = (more: Record<string, unknown> = {}): Script => ({
+  answer: ({ method }) =>
+    ({
+      "owner/duplicates": report,
+      "owner/duplicate": fold,
+      "owner/fold-snapshot": [{ entity: { name: "web-app" } }],
+      "owner/fold": { merged: [{ loser: "web-app", winner: "Web App", observations: 1 }], skipped: [] },
+      ...more,
+    })[method],
+});
+const methods = (host: ReturnType<typeof fakeHost>) => host.sent.map(({ method }) => method);
+
+test("dedupe shows what it would merge and what only looks alike, changes nothing, and prints the line that applies it", async () => {
+  const host = fakeHost(answers());
+  expect(await runCli(["dedupe"], host)).toBe(0);
+  expect(methods(host)).toEqual(["owner/duplicates"]);
+  expect(host.out()).toContain("'web-app' (1) into 'Web App' (5)");
+  expect(host.out()).toContain("0.78  'Payments' (2)  ~  'Payment' (3)");
+  expect(host.out()).toContain("Nothing was changed. To apply it:\n  memory-industry dedupe --apply");
+});
+
+test("with --apply the undo file is there before anything is merged; what looks alike is left alone", async () => {
+  const host = fakeHost({
+    answer: (sent) => {
+      if (sent.method === "owner/fold") expect(readdirSync(join(host.home, "undo")).length).toBe(1);
+      return answers().answer?.(sent);
+    },
+  });
+  expect(await runCli(["dedupe", "--apply"], host)).toBe(0);
+  expect(methods(host)).toEqual(["owner/duplicates", "owner/fold-snapshot", "owner/fold"]);
+  expect(host.sent.at(-1)?.params).toEqual({ folds: [{ loser: one, winner: two }] });
+  const [file = ""] = readdirSync(join(host.home, "undo"));
+  expect(file).toMatch(/^dedupe-\d{14}-[0-9a-f]{8}\.json$/);
+  expect(readFileSync(join(host.home, "undo", file), "utf8")).toContain('"web-app"');
+  expect(host.out()).toContain("Merged 'web-app' into 'Web App', 1 observations.");
+});
+
+test("without a place for the undo file nothing is merged", async () => {
+  const host = fakeHost({
+    ...answers(),
+    installation: {
+      undoDir: () => {
+        throw new Error("no home");
+      },
+    },
+  });
+  expect(await runCli(["dedupe", "--apply"], host)).toBe(1);
+  expect(methods(host)).toEqual(["owner/duplicates"]);
+});
+
+test("a person merges two by name: shown first; one flag without the other names the missing one", async () => {
+  const host = fakeHost(answers());
+  expect(await runCli(["dedupe", "--merge", "web-app", "--into", "Web App"], host)).toBe(0);
+  expect(methods(host)).toEqual(["owner/duplicate"]);
+  expect(host.out()).toContain("memory-industry dedupe --merge web-app --into 'Web App' --apply");
+  for (const [words, missing] of [
+    [["--merge", "a"], "--into"],
+    [["--into", "a"], "--merge"],
+  ] as const) {
+    const wrong = fakeHost();
+    expect(await runCli(["dedupe", ...words], wrong)).toBe(2);
+    expect(wrong.err()).toContain(missing);
+  }
+});
+
+test("nothing to merge says so and writes no file; what changed meanwhile makes the exit code 1", async () => {
+  const none = fakeHost(answers({ "owner/duplicates": { exact: [], likely: [], likelyTotal: 0 } }));
+  expect(await runCli(["dedupe", "--apply"], none)).toBe(0);
+  expect(existsSync(join(none.home, "undo"))).toBe(false);
+  const late = fakeHost(answers({ "owner/fold": { merged: [], skipped: [one] } }));
+  expect(await runCli(["dedupe", "--apply", "--json"], late)).toBe(1);
+  expect(JSON.parse(late.out())).toMatchObject({ applied: true, merged: [], skipped: [one] });
+});
+
+test("link shows pairs and the line that applies it, and stores them with --apply", async () => {
+  const pair = { a: one, b: two, aName: "api", bName: "broker", npmi: 0.748, sessions: 2 };
+  const host = fakeHost({ answer: ({ params }) => ({ found: [pair], made: params.apply === true ? 1 : 0 }) });
+  expect(await runCli(["link", "--threshold", "0.5"], host)).toBe(0);
+  expect(host.sent[0]?.params).toEqual({ threshold: 0.5, minSessions: 2, apply: false });
+  expect(host.out()).toContain("0.748  2 sessions  api — broker");
+  expect(host.out()).toContain("memory-industry link --threshold 0.5 --min-sessions 2 --apply");
+  const applied = fakeHost({ answer: () => ({ found: [pair], made: 1 }) });
+  expect(await runCli(["link", "--apply"], applied)).toBe(0);
+  expect(applied.out()).toContain("Related 1 pairs:");
+  expect(await runCli(["link", "--threshold", "2"], fakeHost())).toBe(2);
+});
+
+test("project backfill shows the rows by table first", async () => {
+  const host = fakeHost({
+    answer: ({ params }) => {
+      const { confirm } = Object(params.arguments);
+      const result =
+        confirm === true ? { dry_run: false, assigned: { brain_entities: 3 } } : { dry_run: true, would_assign: { brain_entities: 3 } };
+      return { content: [{ type: "text", text: JSON.stringify({ action: "backfill", result }) }] };
+    },
+  });
+  expect(await runCli(["project", "backfill", "my shop"], host)).toBe(0);
+  expect(host.out()).toContain("     3  brain_entities");
+  expect(host.out()).toContain("memory-industry project backfill 'my shop' --apply");
+  expect(await runCli(["project", "backfill", "my shop", "--apply"], host)).toBe(0);
+  expect(host.out()).toContain("Assigned to 'my shop':");
+  expect(await runCli(["project", "backfill"], fakeHost())).toBe(2);
+});

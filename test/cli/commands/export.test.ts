@@ -1,0 +1,145 @@
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runCli } from "../../../src/cli/run.ts";
+import { skillText, slugOf, trackRecord } from "../../../src/cli/skill-file.ts";
+import { noteName, noteNames, noteText } from "../../../src/cli/vault-notes.ts";
+import { fakeHost, type Script } from "../fake-host.ts";
+
+const entity = (id: string, name: string, more = {}) => ({
+  id,
+  name,
+  type: "concept",
+  importance: 0.5,
+  accesses: 3,
+  community: null,
+  observations: 1,
+  ...more,
+});
+
+test("names of notes fit every file system, stay apart where case does not count, and never take the index's place", () => {
+  expect(['a/b\\c:d*e?f"g<h>i|j#k^l[m]n', "  . ", "..", "CON", "项目"].map(noteName)).toEqual([
+    "a-b-c-d-e-f-g-h-i-j-k-l-m-n",
+    "unnamed",
+    "unnamed",
+    "unnamed-CON",
+    "项目",
+  ]);
+  expect(Buffer.byteLength(noteName("界".repeat(200)))).toBeLessThanOrEqual(200);
+  const names = noteNames([entity("1", "API"), entity("2", "api"), entity("3", "ReadMe"), entity("4", "a/b"), entity("5", "a:b")]);
+  expect([...names.values()]).toEqual(["API", "api-2", "ReadMe-2", "a-b", "a-b-2"]);
+});
+
+test("a memory forges no link, no front matter and no heading", () => {
+  const note = noteText(
+    entity("1", "x", { type: 'a"\n---\nevil: 1', community: "c" }),
+    { out: [{ target: "y", type: "uses", strength: 1 }], in: [] },
+    [{ type: "fact", content: "see [[Bank]]\n---\n# top\n<script>", importance: 0.5, createdAt: "2026-05-04T03:02:01.000123+00:00" }],
+  );
+  expect(note.split("\n").filter((line) => line === "---").length).toBe(2);
+  expect(note).toContain('type: "a\\" --- evil: 1"');
+  expect(note).toContain("- **uses** → [[y]] _(strength 1.00)_");
+  expect(note).toContain("- 2026-05-04 _(importance 0.50)_ see \\[\\[Bank\\]\\]\n  ---\n  # top");
+});
+
+const vault: Script = {
+  answer: ({ method, params }) => {
+    if (method !== "owner/vault" || params.offset !== 0) return { entities: [], relations: [], observations: [] };
+    return {
+      entities: [entity("1", "api"), entity("2", "broker"), entity("3", "alone")],
+      relations: [{ from: "1", to: "2", type: "uses", strength: 0.9 }],
+      observations: [
+        { entity: "1", type: "fact", content: "listens on 8080", importance: 0.5, createdAt: "2026-05-04T00:00:00.000000+00:00" },
+      ],
+    };
+  },
+};
+
+test("export writes a note for each entity, links both ways, and an index", async () => {
+  const host = fakeHost(vault);
+  const directory = join(host.home, "vault");
+  mkdirSync(join(directory, ".git"), { recursive: true });
+  expect(await runCli(["export", directory], host)).toBe(0);
+  expect(readFileSync(join(directory, "api.md"), "utf8")).toContain("→ [[broker]]");
+  expect(readFileSync(join(directory, "broker.md"), "utf8")).toContain("← [[api]]");
+  const index = readFileSync(join(directory, "README.md"), "utf8");
+  expect(index).toContain("3 entities, 1 observations, 1 relations.");
+  expect(index).toContain("## Without a relation (1)\n\n- [[alone]]");
+});
+
+test("a directory with a foreign file is refused, nothing is asked and the file stays; --apply writes there", async () => {
+  const host = fakeHost(vault);
+  writeFileSync(join(host.home, "README.md"), "mine");
+  expect(await runCli(["export", host.home], host)).toBe(1);
+  expect(host.err()).toContain("is not empty (README.md); nothing was written");
+  expect(host.life).toEqual([]);
+  expect(readFileSync(join(host.home, "README.md"), "utf8")).toBe("mine");
+  expect(await runCli(["export", host.home, "--apply"], host)).toBe(0);
+  expect(readFileSync(join(host.home, "README.md"), "utf8")).toContain("# Memory");
+});
+
+test.skipIf(process.platform === "win32")("it writes through no link that leads elsewhere", async () => {
+  const host = fakeHost(vault);
+  const directory = join(host.home, "vault");
+  mkdirSync(directory);
+  writeFileSync(join(host.home, "victim"), "precious");
+  symlinkSync(join(host.home, "victim"), join(directory, "api.md"));
+  expect(await runCli(["export", directory, "--apply"], host)).toBe(1);
+  expect(readFileSync(join(host.home, "victim"), "utf8")).toBe("precious");
+});
+
+test("an empty memory is an error, and leaves no directory behind", async () => {
+  const host = fakeHost({ answer: () => ({ entities: [], relations: [], observations: [] }) });
+  expect(await runCli(["export", join(host.home, "vault")], host)).toBe(1);
+  expect(existsSync(join(host.home, "vault"))).toBe(false);
+});
+
+const recipe = (name: string, more = {}) => ({
+  name,
+  trigger: "before a release",
+  steps: [{ do: "build it", run: "npm run build", expect: "exit 0" }],
+  preconditions: "a clean tree",
+  verification: "the tests pass",
+  successes: 47,
+  failures: 3,
+  reliability: 0.8378,
+  ...more,
+});
+
+test("the record of a procedure is told as far as it carries", () => {
+  const label = (successes: number, failures: number, reliability: number) => trackRecord({ successes, failures, reliability }).label;
+  expect([label(47, 3, 0.84), label(3, 1, 0.3), label(1, 9, 0.02), label(4, 6, 0.17), label(5, 5, 0.24), label(0, 0, 0)]).toEqual([
+    "Proven",
+    "Not enough evidence",
+    "UNRELIABLE",
+    "UNRELIABLE",
+    "Not enough evidence",
+    "No history",
+  ]);
+  expect([slugOf("Deploy: API v2!"), slugOf("发布")]).toEqual(["deploy-api-v2", "procedure"]);
+  expect(skillText(recipe('x"\n---\nevil: 1 <!-- end -->'), "x").split("\n---").length).toBe(2);
+});
+
+test("skills writes ours, leaves what is somebody else's, numbers what would be one folder, and deletes stale ones only when told", async () => {
+  const script: Script = {
+    answer: ({ params }) => (params.offset === 0 ? [recipe("Deploy"), recipe("deploy!"), recipe("Weak", { reliability: 0.1 })] : []),
+  };
+  const host = fakeHost(script);
+  const at = (folder: string) => join(host.home, "skills", folder, "SKILL.md");
+  expect(await runCli(["skills", join(host.home, "skills"), "--min-reliability", "0.5"], host)).toBe(0);
+  expect(host.out()).toContain("2 skills written");
+  expect(readFileSync(at("deploy"), "utf8")).toContain('description: "Use before a release. Procedure: Deploy."');
+  expect(existsSync(at("deploy-2"))).toBe(true);
+  writeFileSync(at("deploy-2"), "my own skill\n");
+  const again = fakeHost(script);
+  expect(await runCli(["skills", join(host.home, "skills"), "--min-reliability", "0.5"], again)).toBe(1);
+  expect(readFileSync(at("deploy-2"), "utf8")).toBe("my own skill\n");
+  const none = fakeHost({ answer: () => [] });
+  expect(await runCli(["skills", join(host.home, "skills")], none)).toBe(0);
+  expect(none.out()).toContain("There are no procedures yet");
+  expect(none.out()).toContain("--apply");
+  expect(existsSync(at("deploy"))).toBe(true);
+  expect(await runCli(["skills", join(host.home, "skills"), "--apply"], fakeHost({ answer: () => [] }))).toBe(0);
+  expect(existsSync(at("deploy"))).toBe(false);
+  expect(readFileSync(at("deploy-2"), "utf8")).toBe("my own skill\n");
+});

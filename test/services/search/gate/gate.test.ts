@@ -1,0 +1,253 @@
+/** The abstention gate through `cuba_faro`, and the measurement it goes by. */
+import { beforeEach, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { z } from "zod";
+import type { Embedder } from "../../../../src/inference/port.ts";
+import { newId } from "../../../../src/kernel/ids.ts";
+import { readDataset } from "../../../../src/services/evaluation/dataset.ts";
+import { createThresholdMeasure } from "../../../../src/services/search/gate/measure-threshold.ts";
+import { uuidArray, vectorArray } from "../../../../src/store/codecs.ts";
+import type { Database } from "../../../../src/store/port.ts";
+import { eachEngine } from "../../../support/engines.ts";
+import {
+  callContext,
+  embedderOf,
+  faroOver,
+  idsOf,
+  LABEL,
+  noEmbedder,
+  seedEntity,
+  seedError,
+  seedMany,
+  seedProject,
+  vectorOf,
+} from "../../../support/search.ts";
+
+/** Sixty memories, each with words and a direction of its own; a question about one shares two of its three words and lies near it. */
+const WORDS = Array.from({ length: 60 }, (_, at) => [`alder${at}`, `birch${at}`, `cedar${at}`] as const);
+const directionOf = (at: number) => vectorOf({ [at]: 1, 200: 0.3 });
+const questionOf = (at: number) => `where is ${WORDS[at]?.[0]} kept with ${WORDS[at]?.[1]} since monday`;
+/** As many questions as carry the guarantee, and some. */
+const ASKED = 24;
+const FOREIGN = "which walrus sings opera beyond jupiter";
+
+const embedder: Embedder = embedderOf({
+  ...Object.fromEntries(WORDS.map((_, at) => [questionOf(at), vectorOf({ [at]: 1, 200: 0.3, [201 + at]: 0.2 })])),
+  [FOREIGN]: vectorOf({ 380: 1, 200: 0.1 }),
+});
+
+const everything = { principal: { kind: "owner" }, scope: { kind: "everything" }, signal: new AbortController().signal } as const;
+
+async function seedSixty(db: Database, project: string | null = null): Promise<string[]> {
+  const ids = await seedMany(
+    db,
+    WORDS.map((words) => words.join(" ")),
+    "shelf",
+    project,
+  );
+  await db.write(everything, async (tx) => {
+    await tx.run(sql`
+      update brain_observations as o set embedding = n.vector, embedding_model = ${LABEL}::text
+      from unnest(${uuidArray(ids)}, ${vectorArray(ids.map((_, at) => directionOf(at)))}) as n(id, vector) where o.id = n.id`);
+  });
+  return ids;
+}
+
+const datasetOf = (ids: readonly string[], extra: readonly Record<string, unknown>[] = []) =>
+  readDataset(
+    [...ids.slice(0, ASKED).map((id, at) => ({ query: questionOf(at), relevant_ids: [id] })), ...extra]
+      .map((row) => JSON.stringify(row))
+      .join("\n"),
+    "keep",
+  ).questions;
+
+const run = (
+  db: Database,
+  questions: ReturnType<typeof datasetOf>,
+  given: Partial<{ embedder: Embedder; lexicalOnly: boolean; apply: boolean; onApplied: () => void; project: string }> = {},
+) =>
+  createThresholdMeasure({ db, embedder: given.embedder ?? embedder, clock: () => 0, onApplied: given.onApplied ?? (() => {}) }).run(
+    callContext(given.project === undefined ? {} : { scope: { kind: "project", id: given.project } }),
+    { questions, alpha: 0.05, samples: 5_000, lexicalOnly: given.lexicalOnly ?? false, apply: given.apply ?? true },
+  );
+
+const keyRow = z.object({ key: z.string(), value: z.coerce.number() });
+const ask = { query: FOREIGN, abstain_ood: true };
+
+eachEngine("the abstention gate", (engine) => {
+  beforeEach(() => engine.db.reset());
+
+  test("without a measurement nothing is refused, and the answer says so", async () => {
+    await seedSixty(engine.db);
+    const answer = await faroOver(engine.db, { embedder }).ask(ask);
+    expect(answer.ood_gate).toBe("uncalibrated");
+    expect(answer.ood_gate_reason).toContain("calibrate --dataset FILE --apply");
+    expect(answer.count).toBeGreaterThan(0);
+    expect(answer.ood).toBeUndefined();
+    expect(await faroOver(engine.db).ask(ask)).toMatchObject({ ood_gate: "unavailable" });
+  });
+
+  test("measured, it refuses what this memory does not answer, with a reason, and lets the rest pass", async () => {
+    const ids = await seedSixty(engine.db);
+    const report = await run(engine.db, datasetOf(ids, [{ query: FOREIGN, abstain: true }]));
+    expect(report).toMatchObject({
+      dimensions: 384,
+      fitSamples: 60,
+      asked: 24,
+      foreign: 1,
+      gone: 0,
+      guessed: 0,
+      guaranteed: true,
+      applied: true,
+    });
+    expect(report.meaning).toMatchObject({ refusedForeign: 1, refusedAbsent: 1 });
+    expect(report.words.refusedForeign).toBe(1);
+
+    const faro = faroOver(engine.db, { embedder });
+    const refused = await faro.ask(ask);
+    expect(refused).toMatchObject({ mode: "hybrid", query_class: "factoid", results: [], count: 0, ood: true, graphrag_context: [] });
+    expect(refused.abstain_reason).toMatch(
+      /^No memory seems to answer this question: the best has 0 % of its words by weight, and the nearest has a cosine of 0\.\d\d; score -?\d/,
+    );
+    expect(refused.mahalanobis_distance).toBeGreaterThan(0);
+    expect(refused.ood_threshold).toBeGreaterThan(0);
+    const long = await faro.ask({ ...ask, format: "verbose" });
+    expect(long.ood).toMatchObject({ abstained: true, decided_by: "words and meaning", word_coverage: 0, words_known: 0 });
+
+    const answered = await faro.ask({ query: questionOf(7), abstain_ood: true });
+    expect(idsOf(answered)[0]).toBe(ids[7]);
+    for (const key of ["ood", "ood_gate", "abstain_reason"]) expect(answered).not.toHaveProperty(key);
+    expect((await faro.ask({ query: questionOf(7), abstain_ood: true, format: "verbose" })).ood).toMatchObject({ abstained: false });
+    // Nobody asked for the gate: the nearest rows, as ever.
+    expect((await faro.ask({ query: FOREIGN })).count).toBeGreaterThan(0);
+  });
+
+  test("a question about a known subject is refused once the memory that answered it is gone", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    await engine.db.write(everything, async (tx) => {
+      await tx.run(sql`update brain_observations set trust = 'quarantined' where id = ${ids[7]}::uuid`);
+    });
+    expect(await faroOver(engine.db, { embedder }).ask({ query: questionOf(7), abstain_ood: true })).toMatchObject({ ood: true });
+  });
+
+  test("words alone decide where no model is installed, measured with or without one", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const words = faroOver(engine.db);
+    expect(await words.ask(ask)).toMatchObject({ ood: true, mahalanobis_distance: null, ood_threshold: null, degraded: true });
+    expect((await words.ask({ query: questionOf(3), abstain_ood: true })).count).toBeGreaterThan(0);
+
+    await engine.db.reset();
+    const again = datasetOf(await seedSixty(engine.db));
+    await expect(run(engine.db, again, { embedder: noEmbedder })).rejects.toThrow("--lexical-only");
+    const report = await run(engine.db, again, { embedder: noEmbedder, lexicalOnly: true });
+    expect(report).toMatchObject({ meaning: undefined, dimensions: undefined, fitSamples: 0, applied: true });
+    expect(await faroOver(engine.db).ask(ask)).toMatchObject({ ood: true });
+  });
+
+  test("an error or a name that the words cover answers, although neither has a vector", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const query = "walrus opera jupiter";
+    const faro = faroOver(engine.db, { embedder });
+    expect(await faro.ask({ query, abstain_ood: true })).toMatchObject({ ood: true });
+    const id = await seedError(engine.db, { message: "walrus opera jupiter overflow" });
+    expect((await faro.ask({ query, abstain_ood: true })).count).toBeGreaterThan(0);
+    expect(idsOf(await faro.ask({ query, abstain_ood: true, scope: "errors" }))).toEqual([id]);
+    await seedEntity(engine.db, { name: "narwhal lagoon" });
+    expect((await faro.ask({ query: "narwhal lagoon", abstain_ood: true })).count).toBeGreaterThan(0);
+  });
+
+  test("a given distance goes before the measured rule, and the argument before the configuration", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const faro = faroOver(engine.db, { embedder, oodThreshold: 1_000 });
+    expect((await faro.ask(ask)).count).toBeGreaterThan(0);
+    const refused = await faro.ask({ query: questionOf(7), abstain_ood: true, ood_threshold: 0.001 });
+    expect(refused).toMatchObject({ ood: true, ood_threshold: 0.001, count: 0 });
+    expect(refused.abstain_reason).toMatch(/distance \d+\.\d\d > threshold 0\.00/);
+    expect(await faroOver(engine.db).ask({ ...ask, ood_threshold: 5 })).toMatchObject({ ood_gate: "unavailable" });
+    expect((await faro.ask({ ...ask, scope: "errors", ood_threshold: 5 })).ood_gate_reason).toContain("has no vectors");
+  });
+
+  test("a project's own measurement goes before that of the whole memory", async () => {
+    const project = await seedProject(engine.db, "shelves");
+    const ids = await seedSixty(engine.db, project);
+    await run(engine.db, datasetOf(ids), { project });
+    const keys = await engine.db.read(everything, (tx) =>
+      tx.all({ schema: keyRow, statement: sql`select key, value from brain_calibration order by key` }),
+    );
+    expect(keys.map(({ key }) => key)).toEqual([`ood_threshold:${project}`, `ood_words:${project}`]);
+    const within = { scope: { kind: "project", id: project } } as const;
+    expect(await faroOver(engine.db, { embedder }).ask(ask, callContext(within))).toMatchObject({ ood: true });
+    expect(await faroOver(engine.db, { embedder }).ask(ask)).toMatchObject({ ood_gate: "uncalibrated" });
+  });
+
+  test("another model, and a memory that doubled or halved, put a measurement out of use and say why", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const other = faroOver(engine.db, { embedder: { ...embedder, label: "other-model/1" } });
+    // Words have no model: what they say still holds.
+    expect(((await other.ask({ ...ask, format: "verbose" })).ood as { decided_by?: string }).decided_by).toBe("words");
+    await engine.db.write(everything, async (tx) => {
+      await tx.run(sql`delete from brain_calibration where key = 'ood_words'`);
+    });
+    const changed = await faroOver(engine.db, { embedder: { ...embedder, label: "other-model/1" } }).ask(ask);
+    expect(changed).toMatchObject({ ood_gate: "uncalibrated" });
+    expect(changed.ood_gate_reason).toContain(`measured with ${LABEL}, and other-model/1 is running`);
+    await seedMany(
+      engine.db,
+      Array.from({ length: 61 }, (_, at) => `filler ${newId()} ${at}`),
+    );
+    const grown = await faroOver(engine.db, { embedder }).ask(ask);
+    expect(grown).toMatchObject({ ood_gate: "uncalibrated" });
+    expect(grown.ood_gate_reason).toContain("measured on 60 memories, and there are 121 now");
+  });
+
+  test("what was measured is remembered for five minutes, and dropped at once where it is measured anew", async () => {
+    let now = 0;
+    const ids = await seedSixty(engine.db);
+    const faro = faroOver(engine.db, { embedder, clock: () => now });
+    expect(await faro.ask(ask)).toMatchObject({ ood_gate: "uncalibrated" });
+    await run(engine.db, datasetOf(ids));
+    expect(await faro.ask(ask)).toMatchObject({ ood_gate: "uncalibrated" });
+    now += 300_001;
+    expect(await faro.ask(ask)).toMatchObject({ ood: true });
+    await engine.db.write(everything, async (tx) => {
+      await tx.run(sql`delete from brain_calibration`);
+    });
+    await run(engine.db, datasetOf(ids), { onApplied: faro.gate.forget, apply: false });
+    expect(await faro.ask(ask)).toMatchObject({ ood: true });
+    await run(engine.db, datasetOf(ids), { onApplied: faro.gate.forget });
+    expect(await faro.ask(ask)).toMatchObject({ ood: true });
+  });
+
+  test("nothing is measured on a handful of memories, on none of the answers, or without a question", async () => {
+    await expect(run(engine.db, datasetOf([]))).rejects.toThrow("needs at least 50 memories to be measured on, and here are 0");
+    const ids = await seedSixty(engine.db);
+    await expect(run(engine.db, datasetOf([], [{ query: "x", abstain: true }]))).rejects.toThrow(
+      "holds no question that this memory answers",
+    );
+    await expect(run(engine.db, datasetOf([newId()]))).rejects.toThrow("holds no question that this memory answers");
+    const report = await run(engine.db, [...datasetOf(ids), ...datasetOf([newId()]), ...datasetOf([], [{ query: questionOf(1) }])], {
+      apply: false,
+    });
+    expect(report).toMatchObject({ gone: 1, guessed: 1, asked: 25, applied: false });
+    expect(
+      await engine.db.read(everything, (tx) => tx.all({ schema: keyRow, statement: sql`select key, value from brain_calibration` })),
+    ).toEqual([]);
+  });
+
+  test("measuring changes no row and counts no access", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const touched = await engine.db.read(everything, (tx) =>
+      tx.all({
+        schema: keyRow,
+        statement: sql`select id::text as key, access_count as value from brain_observations where access_count > 0`,
+      }),
+    );
+    expect(touched).toEqual([]);
+  });
+});
