@@ -1,6 +1,6 @@
 /** docs/tools.md and the catalogue as clients see it, one golden file a profile. */
 
-import { listed, publicForm } from "../../src/tools/profiles.ts";
+import { listing, publicForm } from "../../src/tools/profiles.ts";
 import { optionalTools, tools } from "../../src/tools/registry.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
 import { type GeneratedFile, markdownNote } from "./file.ts";
@@ -9,7 +9,7 @@ const PROFILES = ["lean", "agent", "standard", "full"] as const;
 /** Rule of thumb for English and JSON; the figure is for comparing one state of the catalogue with the next. */
 const BYTES_PER_TOKEN = 4;
 
-const catalogue = (profile: string) => listed(tools, profile).map(publicForm);
+const catalogue = (profile: string) => listing(tools, profile);
 const bytesOf = (profile: string) => Buffer.byteLength(JSON.stringify({ tools: catalogue(profile) }));
 
 function parameters(schema: JsonSchema): string[] {
@@ -40,7 +40,7 @@ const guide = () =>
       `## ${tool.name}`,
       ...(tool.name === optionalTools.docs.name ? ["", "Only with `CUBA_DOCS=1`; elsewhere it is neither listed nor callable."] : []),
       "",
-      `**${tool.title}.** ${tool.description}`,
+      `**${tool.title ?? tool.name}.** ${tool.description}`,
       "",
       "| parameter | kind | meaning |",
       "|---|---|---|",

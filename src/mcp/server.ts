@@ -7,7 +7,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
 import type { Identity } from "../services/identity/identity.ts";
 import type { Tool } from "../tools/define.ts";
-import { listed, publicForm } from "../tools/profiles.ts";
+import { listing, publicForm } from "../tools/profiles.ts";
 import { createClientRequests } from "./client-requests.ts";
 import type { Connection, McpServer, OutgoingMessage, PeerInfo } from "./connection.ts";
 import type { Dispatcher, Opening, ToolOutcome } from "./dispatch.ts";
@@ -58,7 +58,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
     const profile = peer.profile ?? parts.profile ?? "full";
     if (peer.principal.kind === "peer")
       return { tools: tools.filter((tool) => Object.values(tool.actions).some((action) => action.peer)).map(publicForm) };
-    const known = listings.get(profile) ?? { tools: listed(tools, profile).map(publicForm) };
+    const known = listings.get(profile) ?? { tools: listing(tools, profile) };
     listings.set(profile, known);
     return known;
   };

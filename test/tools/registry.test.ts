@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { action, defineTool } from "../../src/tools/define.ts";
 import { flag, int, listOf, text } from "../../src/tools/fields.ts";
-import { listed, publicForm } from "../../src/tools/profiles.ts";
+import { listed, listing, publicForm } from "../../src/tools/profiles.ts";
 import { tools } from "../../src/tools/registry.ts";
 import type { JsonSchema } from "../../src/tools/schema.ts";
 
@@ -71,6 +71,26 @@ describe("the catalogue", () => {
     const there = standard.filter((name) => tools.some((tool) => tool.name === `cuba_${name}`));
     expect(names("standard").sort()).toEqual(there.sort());
     expect(standard.filter((name) => !there.includes(name)).every((name) => name === "eco")).toBe(true);
+  });
+
+  test("costs at most what was agreed, and lean at most 51 % of full", () => {
+    const bytes = (profile: string) => Buffer.byteLength(JSON.stringify({ tools: listing(tools, profile) }));
+    expect(bytes("full")).toBeLessThanOrEqual(34_000);
+    expect(bytes("lean")).toBeLessThanOrEqual(17_000);
+    expect(bytes("lean") / bytes("full")).toBeLessThanOrEqual(0.51);
+  });
+
+  test("lean says of each tool what full says, but for titles and for lengths that a refusal names", () => {
+    const full = new Map(listing(tools, "full").map((tool) => [tool.name, tool]));
+    for (const { name, ...lean } of listing(tools, " Lean ")) {
+      const { title, ...whole } = full.get(name) ?? {};
+      expect(title).toBeString();
+      expect(JSON.stringify({ name, ...lean })).toBe(
+        JSON.stringify({ name, ...whole }, (key, value: unknown) =>
+          key === "maxItems" || (key === "maxLength" && value !== 10_000) ? undefined : value,
+        ),
+      );
+    }
   });
 
   test("a listing leaves out what tells a caller nothing, and keeps what does", () => {
