@@ -49,7 +49,7 @@ const unseenServer = { concurrent: true, crossProcessNotify: true, serverVersion
 export async function openDatabase(parts: BootstrapParts): Promise<OwnedDatabase> {
   const { config } = parts;
   const schema: Schema = { migrations, grants, skipMigrations: config.settings.SKIP_MIGRATIONS.value };
-  const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+  const choice = chooseDatabase(config);
   return choice.kind === "embedded" ? await embedded(parts, schema) : await server(parts, schema, choice.url);
 }
 
@@ -141,7 +141,7 @@ export const NO_DATABASE = "no_database";
  */
 export async function openForReading(parts: Omit<BootstrapParts, "modelWidth">): Promise<OwnedDatabase> {
   const { config, assets, nodeName, log } = parts;
-  const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+  const choice = chooseDatabase(config);
   if (choice.kind === "embedded") {
     const directory = join(requirePath(config.paths, "dataDir"), "db");
     if (!holdsDatabase(directory))

@@ -43,7 +43,7 @@ export async function ownerFacts(
   const { models, database } = parts;
   const { config, plan, embedder } = models;
   const { settings } = config;
-  const choice = chooseDatabase(config.mode, settings.DATABASE_URL.value);
+  const choice = chooseDatabase(config);
   const model = await locateModel(config);
   const golden = model.kind === "installed" ? model.settings.golden : undefined;
   return {

@@ -43,7 +43,7 @@ export function processFacts({ quiet = false } = {}): ProcessFacts {
   const level = quiet && filter.layer === "default" ? "warn" : parseLogLevel(filter.value);
   const log = createLogger({ level, write: (line) => void process.stderr.write(`${line}\n`) });
   const paths = () => {
-    const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+    const choice = chooseDatabase(config);
     return daemonPaths({
       dataDir: requirePath(config.paths, "dataDir"),
       databaseUrl: choice.kind === "postgres" ? choice.url : undefined,

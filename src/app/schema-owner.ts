@@ -37,7 +37,7 @@ export interface OwnerWork<T> {
 /** @throws MemoryError `conflict` where a running daemon owns the embedded database; `unavailable` where the database cannot be opened */
 export async function asSchemaOwner<T>(facts: ProcessFacts, work: OwnerWork<T>, signal: AbortSignal): Promise<T> {
   const { config, log } = facts;
-  const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+  const choice = chooseDatabase(config);
   if (choice.kind === "embedded") return await onEmbedded(facts, work, signal);
   await using db = openPostgres({ url: choice.url, nodeName: nodeName(config), log });
   return await work.run({ db, applied: [], warnings: [] });

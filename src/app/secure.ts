@@ -26,7 +26,7 @@ export const shownAddress = (adminUrl: string, password: string, isNew: boolean)
 /** @throws MemoryError where the server cannot be reached, or the login is no superuser */
 export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate: boolean }, signal: AbortSignal): Promise<SecureOutcome> {
   const { config } = facts;
-  const choice = chooseDatabase(config.mode, config.settings.DATABASE_URL.value);
+  const choice = chooseDatabase(config);
   if (choice.kind === "embedded") return { kind: "embedded" };
   const directory = requirePath(config.paths, "configDir");
   const file = join(directory, "pgpass_app");

@@ -47,6 +47,9 @@ interface Described {
 export type Variable = Described &
   ({ readonly default: string | number; readonly unset?: never } | { readonly unset: string; readonly default?: never });
 
+/** `docker` is known so that it can be refused: a store in another place than the one that was asked for looks like lost memories. */
+export const databaseEngines = ["embedded", "docker"] as const;
+
 const device = oneOf(["gpu", "cpu"], { cuda: "gpu", directml: "gpu" });
 
 /** A day; no wait of ours is meant to last longer. */
@@ -61,6 +64,12 @@ export const variables = {
     names: ["DATABASE_URL"],
     unset: "the embedded database in the data directory",
     doc: "PostgreSQL to use in place of the embedded database; add ?sslmode=require for a remote one",
+  },
+  DB: {
+    is: oneOf(databaseEngines),
+    group: "database",
+    default: "embedded",
+    doc: "database that is used without DATABASE_URL; docker is refused, since this version starts no container",
   },
   DATA_DIR: {
     is: path,
