@@ -89,9 +89,11 @@ function isOpaque(value: string): boolean {
 /** Our own switch ends in a secret's name and is none: our refusals tell people to pass it. */
 const GATE_SWITCH = "allow_secret";
 
+const bareKey = (raw: string) => raw.replace(/^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu, "").toLowerCase();
+
 /** The label of a key whose value is secret, or undefined. */
 function secretKey(raw: string): string | undefined {
-  const key = raw.replace(/^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu, "").toLowerCase();
+  const key = bareKey(raw);
   if (key === GATE_SWITCH) return undefined;
   const whole = secretNames.find(([name]) => key.endsWith(name));
   if (whole !== undefined) return whole[1];
@@ -140,13 +142,35 @@ function urlCredential(text: string): { readonly from: number; readonly to: numb
   return user.length >= SHORTEST_URL_TOKEN && isOpaque(user) && /[0-9]/.test(user) ? { from: authority, to: at } : undefined;
 }
 
+const range = String.raw`(?:[\^~]|[<>]=?|={1,3}|!=|workspace:[\^~]?)`;
+const release = String.raw`v?[0-9]{1,5}(?:\.[0-9]{1,5}){1,3}(?:-?(?:alpha|beta|rc|pre|preview|next|canary|dev|nightly)[.-]?[0-9]{0,8})?`;
+/** A version or a range of versions. Three dotted numbers can be a birthday as well, so a password needs the operator of a range. */
+const versionOf = (label: string) => new RegExp(`^${range}${label === "password field" ? "+" : "*"}${release}$`);
+const packageAtVersion = new RegExp(`^(?:npm:|jsr:)?(@?[a-z0-9][a-z0-9._/-]{0,100})@${range}?${release}$`);
+/** Digests as lock files and pages write them, with exactly the length that their bytes have in base64. */
+const digest = /^(?:sha1-[A-Za-z0-9+/]{27}=|sha256-[A-Za-z0-9+/]{43}=|sha384-[A-Za-z0-9+/]{64}|sha512-[A-Za-z0-9+/]{86}==)$/;
+
+/**
+ * True where a key only sounds like a credential's: a package called `js-tiktoken`, with its version, itself at a version, or its digest as the value.
+ * Lock files and manifests are full of them.
+ */
+function isPackageFact(rawKey: string, label: string, rawValue: string): boolean {
+  const value = rawValue.replace(/^[\s"'[({]+|[\s"'\])},;]+$/g, "");
+  if (providerToken(value) !== undefined) return false;
+  if (versionOf(label).test(value)) return true;
+  const named = packageAtVersion.exec(value)?.[1]?.replace(/^@/, "");
+  const key = bareKey(rawKey);
+  if (named !== undefined) return /^(?:npm|jsr):/.test(value) || key === named || key.endsWith(`/${named}`);
+  return label !== "password field" && digest.test(value);
+}
+
 /** Every `"key":"value"` pair inside one word whose key names a secret (compact JSON). */
 function jsonPairs(word: Word): Span[] {
   const spans: Span[] = [];
   for (const pair of word.text.matchAll(/"([^"\\]+)"\s*:\s*"((?:[^"\\]|\\.)*)/g)) {
     const label = secretKey(pair[1] ?? "");
     const value = pair[2] ?? "";
-    if (label === undefined || value === "") continue;
+    if (label === undefined || value === "" || isPackageFact(pair[1] ?? "", label, value)) continue;
     const from = word.at + pair.index + pair[0].length - value.length;
     spans.push({ from, to: from + value.length, label, certain: isOpaque(value), wordAt: word.at });
   }
@@ -158,6 +182,7 @@ const SHORTEST_BEARER = 20;
 
 /** What the previous words say about the next one. */
 interface Expectation {
+  readonly key: string;
   readonly label: string;
   readonly bearer?: boolean;
 }
@@ -172,7 +197,8 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
     certain,
     wordAt: at,
   });
-  if (expected !== undefined && !expected.bearer) return [span(0, text.length, expected.label, isOpaque(text))];
+  if (expected !== undefined && !expected.bearer && !isPackageFact(expected.key, expected.label, text))
+    return [span(0, text.length, expected.label, isOpaque(text))];
   const credential = urlCredential(text);
   if (credential !== undefined) return [span(credential.from, credential.to, "credentials in a url", true)];
   const json = jsonPairs(word);
@@ -180,8 +206,8 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
   const separator = text.search(/[=:]/);
   if (separator > 0) {
     const label = secretKey(text.slice(0, separator));
-    if (label !== undefined) {
-      const value = text.slice(separator + 1);
+    const value = text.slice(separator + 1);
+    if (label !== undefined && !isPackageFact(text.slice(0, separator), label, value)) {
       return value === "" ? [] : [span(separator + 1, text.length, label, isOpaque(value))];
     }
   }
@@ -198,8 +224,8 @@ function announces(word: Word, next: Word | undefined): Expectation | undefined 
   const bare = /^[=:]$/.test(next?.text ?? "");
   const key = /[=:]$/.test(word.text) ? word.text.slice(0, -1) : bare ? word.text : undefined;
   const label = key === undefined || key === "" ? undefined : secretKey(key);
-  if (label !== undefined) return { label };
-  return /^["']?bearer$/i.test(word.text) ? { label: "bearer token", bearer: true } : undefined;
+  if (key !== undefined && label !== undefined) return { key, label };
+  return /^["']?bearer$/i.test(word.text) ? { key: word.text, label: "bearer token", bearer: true } : undefined;
 }
 
 const privateKey = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[\s\S]*)/g;

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { findSecret, redact } from "../../src/kernel/secrets.ts";
 
@@ -47,6 +49,54 @@ describe("the secret scanner", () => {
   ])
     test(`lets ${JSON.stringify(prose)} be stored`, () => expect(findSecret(prose)).toBeUndefined());
 
+  const sha512 = `sha512-${"biOj/6M5qdgx5TKjDnFT1ymSpM5tbd3ylwDtrQvFQSu0Z7bBYko2dF+W/aUkXUPuk6IVpRxk/3Q2sHOzGlS36g"}==`;
+  // A package may be called after a credential: its version, itself at a version and its digest are no credential.
+  for (const line of [
+    '"js-tiktoken": "1.0.21",',
+    '"js-tiktoken":"1.0.21"',
+    '"js-tiktoken": "^1.0.21-beta.3",',
+    `"js-tiktoken": ["js-tiktoken@1.0.21", "", { "dependencies": { "base64-js": "^1.5.1" } }, "${sha512}"],`,
+    `"@langchain/core/js-tiktoken": ["js-tiktoken@1.0.21", "", {}, "${sha512}"],`,
+    `"@acme/csrf-token": ["@acme/csrf-token@10.0.12", "", {}, "${sha512}"],`,
+    '"csrf-token": "npm:@acme/csrf-tokens@10.0.12",',
+    '"csrf-token": "workspace:^10.0.12",',
+    `"js-tiktoken": "${sha512}"`,
+    '"generate-password": "^1.7.12"',
+    "js-tiktoken@^1.0.14:",
+    "tiktoken==0.12.0",
+    "tiktoken>=0.12.0",
+    'tiktoken = "^0.12.0"',
+    "js-tiktoken:\n    specifier: ^1.0.21\n    version: 1.0.21",
+  ])
+    test(`lets ${JSON.stringify(line.slice(0, 60))} of a lock file be stored`, () => {
+      expect(findSecret(line)).toBeUndefined();
+    });
+
+  test("lets the lock file of this repository be stored", () => {
+    expect(findSecret(readFileSync(join(import.meta.dir, "../../bun.lock"), "utf8"))).toBeUndefined();
+  });
+
+  // What stands where a package's version would, and is none.
+  for (const [text, label] of [
+    ['"js-tiktoken": "abc123xyz"', "token field"],
+    ['"js-tiktoken": "1.0.21-hunter2"', "token field"],
+    ['"js-tiktoken": ["hunter@1.0.21", ""]', "token field"],
+    ['"js-tiktoken":"hunter@1.0.21"', "token field"],
+    ["password: 12.03.1998", "password field"],
+    ["password: 12.03.1998-hunter2", "password field"],
+    [`password: ${sha512}`, "password field"],
+    [`token: ${sha512.slice(0, -3)}`, "token field"],
+    ["token: sha512-hunter2hunter2", "token field"],
+    ["token: 123456", "token field"],
+    ["token: npm:ghp_abcdefghijklmnop@1.0.21", "token field"],
+    ["token: 1.0.21 ghp_abcdefghijklmnop", "github token"],
+    [`integrity ${sha512} NPM_TOKEN=abc123xyz`, "token field"],
+  ] as const)
+    test(`refuses ${JSON.stringify(text.slice(0, 60))}`, () => {
+      expect(findSecret(text)?.label).toBe(label);
+      expect(redact(text)).not.toBe(text);
+    });
+
   test("finds a private key block and hides all of it", () => {
     const text = "key:\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----\nend";
     expect(findSecret(text)?.label).toBe("private key");
@@ -54,7 +104,28 @@ describe("the secret scanner", () => {
   });
 
   const fragment = fc.oneof(
-    fc.constantFrom("password=", "token: ", "ghp_", "eyJ", "://", "@", ":", "=", " ", "\n", "AKIA", "sk-", "Bearer ", '"', "{", "api_key"),
+    fc.constantFrom(
+      "password=",
+      "token: ",
+      '"js-token": "',
+      "1.0.21",
+      "npm:a@1.0.21",
+      "^",
+      "ghp_",
+      "eyJ",
+      "://",
+      "@",
+      ":",
+      "=",
+      " ",
+      "\n",
+      "AKIA",
+      "sk-",
+      "Bearer ",
+      '"',
+      "{",
+      "api_key",
+    ),
     fc.string({ maxLength: 12 }),
     fc.stringMatching(/^[A-Za-z0-9]{1,24}$/),
   );
