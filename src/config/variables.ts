@@ -47,9 +47,6 @@ interface Described {
 export type Variable = Described &
   ({ readonly default: string | number; readonly unset?: never } | { readonly unset: string; readonly default?: never });
 
-/** `docker` is known so that it can be refused: a store in another place than the one that was asked for looks like lost memories. */
-export const databaseEngines = ["embedded", "docker"] as const;
-
 const device = oneOf(["gpu", "cpu"], { cuda: "gpu", directml: "gpu" });
 
 /** A day; no wait of ours is meant to last longer. */
@@ -65,8 +62,9 @@ export const variables = {
     unset: "the embedded database in the data directory",
     doc: "PostgreSQL to use in place of the embedded database; add ?sslmode=require for a remote one",
   },
+  // A store in another place than the one that was asked for looks like lost memories, so docker is known, and refused.
   DB: {
-    is: oneOf(databaseEngines),
+    is: oneOf(["embedded", "docker"]),
     group: "database",
     default: "embedded",
     doc: "database that is used without DATABASE_URL; docker is refused, since this version starts no container",
