@@ -1,4 +1,6 @@
-/** A procedure as an agent skill. Pure. */
+/** A procedure as an agent skill (agentskills.io). Pure. */
+import { codeBlock, codeSpan, inertLine } from "./markdown.ts";
+import { DEVICES } from "./vault-notes.ts";
 
 export interface Recipe {
   readonly name: string;
@@ -17,12 +19,22 @@ const PROVEN_FROM = 0.5;
 
 export const isOurSkill = (text: string): boolean => text.trimEnd().endsWith(FOOTER);
 
-/** ASCII letters and digits in lower case, everything else one dash. */
-export const slugOf = (name: string): string =>
-  name
+/** A skill's name has at most 64 characters; what is left is for the number that keeps two apart. */
+const SLUG_CHARS = 58;
+/** Longest description of a skill, characters. */
+const DESCRIPTION_CHARS = 1_024;
+
+/** ASCII letters and digits in lower case, everything else one dash; never a name that Windows keeps for a device. */
+export function slugOf(name: string): string {
+  const slug = name
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "") || "procedure";
+    .replace(/^-+/, "")
+    .slice(0, SLUG_CHARS)
+    .replace(/-+$/, "");
+  if (slug === "") return "procedure";
+  return DEVICES.test(slug) ? `procedure-${slug}` : slug;
+}
 
 /** How far the record carries. 47/3 is proven; 3/1 and 5/5 are too few; 1/9 and 4/6 are unreliable. */
 export function trackRecord({ successes, failures, reliability }: Pick<Recipe, "successes" | "failures" | "reliability">): {
@@ -39,8 +51,22 @@ export function trackRecord({ successes, failures, reliability }: Pick<Recipe, "
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, " ").trim();
 const yaml = (text: string): string => JSON.stringify(oneLine(text));
-/** What stands in a line of its own and forges no heading, no front matter and no end of ours. */
-const prose = (text: string): string => oneLine(text).replaceAll("<!--", "&lt;!--");
+/** What stands behind something of ours in its line: no markup but code, and no end of ours. */
+const prose = (text: string): string => inertLine(oneLine(text));
+/** What begins a line: no heading, rule, list or fence either. */
+const paragraph = (text: string): string =>
+  prose(text)
+    .replace(/^(?=[#>~=*_+-])/, "\\")
+    .replace(/^(\d+)(?=[.)])/, "$1\\");
+const short = (text: string): string => {
+  const characters = Array.from(oneLine(text));
+  return characters.length <= DESCRIPTION_CHARS ? characters.join("") : `${characters.slice(0, DESCRIPTION_CHARS - 1).join("")}…`;
+};
+/** Exactly what is to be run: in the line where it is one, else as a block under the step. */
+const commandLines = (run: string): string[] =>
+  run.trim().includes("\n")
+    ? ["   Run:", "", ...codeBlock(run.trim()).map((line) => (line === "" ? "" : `   ${line}`))]
+    : [`   Run: ${codeSpan(run.trim())}`];
 
 /** What `owner/recipes` gave, as a recipe. */
 export function readRecipe(value: unknown): Recipe {
@@ -72,26 +98,26 @@ export function skillText(recipe: Recipe, slug: string): string {
   const { label, caveat } = trackRecord(recipe);
   const share = runs === 0 ? "" : ` (${Math.round((successes / runs) * 100)} %)`;
   const step = (each: Recipe["steps"][number], at: number): string[] => [
-    `${at + 1}. ${prose(each.do)}`,
-    ...(each.run === undefined ? [] : [`   Run: \`${oneLine(each.run).replaceAll("`", "'")}\``]),
+    `${at + 1}. ${paragraph(each.do)}`,
+    ...(each.run === undefined ? [] : commandLines(each.run)),
     ...(each.expect === undefined ? [] : [`   Expect: ${prose(each.expect)}`]),
   ];
   return [
     "---",
     `name: ${yaml(slug)}`,
-    `description: ${yaml(`Use ${trigger}. Procedure: ${name}.`)}`,
+    `description: ${yaml(short(`Use ${trigger}. Procedure: ${name}.`))}`,
     "---",
     "",
     `# ${prose(name)}`,
     "",
     `**Track record**: ${label}: ${successes} of ${runs} times${share}; reliability ${reliability.toFixed(2)} (Wilson lower bound).`,
     ...(caveat === undefined ? [] : ["", `> ${caveat}`]),
-    ...(preconditions.trim() === "" ? [] : ["", "## Before you start", "", prose(preconditions)]),
+    ...(preconditions.trim() === "" ? [] : ["", "## Before you start", "", paragraph(preconditions)]),
     "",
     "## Steps",
     "",
     ...steps.flatMap(step),
-    ...(verification.trim() === "" ? [] : ["", "## How to know it worked", "", prose(verification)]),
+    ...(verification.trim() === "" ? [] : ["", "## How to know it worked", "", paragraph(verification)]),
     "",
     `Afterwards report how it went: cuba_receta action=outcome name=${yaml(name)} success=true or false.`,
     "",

@@ -1,4 +1,5 @@
-/** Notes of an Obsidian vault: names of files, text of a note, the index. Pure; what a memory says can forge no link and no front matter. */
+/** Notes of an Obsidian vault: names of files, text of a note, the index. Pure; what a memory says forges no link, no front matter and no heading, and runs nothing. */
+import { beginsWithFence, inertLine, inertMarkdown } from "./markdown.ts";
 
 export interface NoteEntity {
   readonly id: string;
@@ -23,8 +24,8 @@ export interface NoteText {
 }
 
 const UNFIT = /[/\\:*?"<>|#^[\]\p{Cc}]/gu;
-/** Names that Windows keeps for devices, whatever the ending. */
-const DEVICES = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
+/** Names that Windows keeps for devices, whatever stands behind the first dot. */
+export const DEVICES = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 /** Longest file name in bytes, its ending and a number for doubles left out: file systems take 255. */
 const MOST_BYTES = 200;
 
@@ -50,11 +51,9 @@ export function noteNames(entities: readonly NoteEntity[]): Map<string, string> 
   return names;
 }
 
-/** `[[` and `]]` would draw an edge that nobody stored. */
-const harmless = (text: string): string => text.replaceAll("[[", "\\[\\[").replaceAll("]]", "\\]\\]");
 const yaml = (text: string): string => JSON.stringify(text.replace(/\s+/gu, " "));
-/** A text of several lines stays one item of a list; a line that begins like a heading or a fence is indented with the rest. */
-const item = (text: string): string => harmless(text.trim()).split(/\r?\n/).join("\n  ");
+/** A text of several lines stays one item of a list, indented; a fence begins a line of its own. */
+const item = (text: string): string => `${beginsWithFence(text.trim()) ? "\n" : ""}${inertMarkdown(text.trim())}`.split("\n").join("\n  ");
 const day = (at: string): string => at.slice(0, 10);
 
 export function noteText(
@@ -71,7 +70,7 @@ export function noteText(
     `observations: ${entity.observations}`,
     "---",
     "",
-    `# ${harmless(entity.name.replace(/\s+/gu, " "))}`,
+    `# ${inertLine(entity.name.replace(/\s+/gu, " "))}`,
   ];
   const edge = (arrow: string) => (link: NoteLink) =>
     `- **${link.type}** ${arrow} [[${link.target}]] _(strength ${link.strength.toFixed(2)})_`;
@@ -80,7 +79,7 @@ export function noteText(
   for (const type of [...byType.keys()].sort())
     lines.push(
       "",
-      `## ${type}`,
+      `## ${inertLine(type)}`,
       "",
       ...(byType.get(type) ?? []).map(
         (text) => `- ${day(text.createdAt)} _(importance ${text.importance.toFixed(2)})_ ${item(text.content)}`,
@@ -113,7 +112,7 @@ export function indexText(
   if (communities.length > 0) lines.push("", "## Communities", "");
   for (const [name, members] of communities) {
     const rest = members.length > COMMUNITY_MEMBERS ? `, and ${members.length - COMMUNITY_MEMBERS} more` : "";
-    lines.push(`- ${harmless(name)} (${members.length}): ${members.slice(0, COMMUNITY_MEMBERS).map(link).join(", ")}${rest}`);
+    lines.push(`- ${inertLine(name)} (${members.length}): ${members.slice(0, COMMUNITY_MEMBERS).map(link).join(", ")}${rest}`);
   }
   const isolated = entities.filter(({ id }) => !linked.has(id));
   if (isolated.length > 0)

@@ -25,6 +25,14 @@ test("names of notes fit every file system, stay apart where case does not count
     "unnamed-CON",
     "项目",
   ]);
+  expect(["con.md", "LPT9.txt", "Aux ", "com¹", "console", "CONIN$.x"].map(noteName)).toEqual([
+    "unnamed-con.md",
+    "unnamed-LPT9.txt",
+    "unnamed-Aux",
+    "unnamed-com¹",
+    "console",
+    "unnamed-CONIN$.x",
+  ]);
   expect(Buffer.byteLength(noteName("界".repeat(200)))).toBeLessThanOrEqual(200);
   const names = noteNames([entity("1", "API"), entity("2", "api"), entity("3", "ReadMe"), entity("4", "a/b"), entity("5", "a:b")]);
   expect([...names.values()]).toEqual(["API", "api-2", "ReadMe-2", "a-b", "a-b-2"]);
@@ -39,7 +47,7 @@ test("a memory forges no link, no front matter and no heading", () => {
   expect(note.split("\n").filter((line) => line === "---").length).toBe(2);
   expect(note).toContain('type: "a\\" --- evil: 1"');
   expect(note).toContain("- **uses** → [[y]] _(strength 1.00)_");
-  expect(note).toContain("- 2026-05-04 _(importance 0.50)_ see \\[\\[Bank\\]\\]\n  ---\n  # top");
+  expect(note).toContain("- 2026-05-04 _(importance 0.50)_ see \\[\\[Bank\\]\\]\n  \\---\n  \\# top\n  \\<script>");
 });
 
 const vault: Script = {
@@ -118,6 +126,33 @@ test("the record of a procedure is told as far as it carries", () => {
   ]);
   expect([slugOf("Deploy: API v2!"), slugOf("发布")]).toEqual(["deploy-api-v2", "procedure"]);
   expect(skillText(recipe('x"\n---\nevil: 1 <!-- end -->'), "x").split("\n---").length).toBe(2);
+});
+
+test("a skill's folder and description keep to the lengths and names that agents and file systems take", () => {
+  expect(slugOf(`${"long name ".repeat(20)}`)).toBe("long-name-long-name-long-name-long-name-long-name-long-nam");
+  expect(["CON", "nul", "Com1"].map(slugOf)).toEqual(["procedure-con", "procedure-nul", "procedure-com1"]);
+  const [, , description = ""] = skillText(recipe("x", { trigger: "界".repeat(2_000) }), "x").split("\n");
+  expect(Array.from(JSON.parse(description.slice("description: ".length))).length).toBe(1_024);
+});
+
+test("a recipe's words make no markup, and its commands stand there to the letter", () => {
+  const text = skillText(
+    recipe("x", {
+      preconditions: "# not a heading\n<img src=x onerror=alert(1)>",
+      verification: "```\nopen",
+      steps: [
+        { do: "## fake [l](javascript:alert(1)) `npm test`", run: "echo `date`", expect: "</script><script>alert(1)</script>" },
+        { do: "2. second", run: "set -e\ncat <<'E'\n```\nE" },
+      ],
+    }),
+    "x",
+  );
+  const shown = Bun.markdown.html(text.replace(/^---\n[\s\S]*?\n---\n/, ""), { wikiLinks: true });
+  expect([...shown.matchAll(/<(h\d|img|script|a|wiki)\b/g)].map(([, name]) => name)).toEqual(["h1", "h2", "h2", "h2"]);
+  expect(shown).toContain("<code>npm test</code>");
+  expect(shown).toContain("Run: <code>echo `date`</code>");
+  expect(shown).toContain("<pre><code>set -e\ncat &lt;&lt;'E'\n```\nE\n</code></pre>");
+  expect(shown.match(/<ol>/g)?.length).toBe(1);
 });
 
 test("skills writes ours, leaves what is somebody else's, numbers what would be one folder, and deletes stale ones only when told", async () => {
