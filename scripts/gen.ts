@@ -1,19 +1,27 @@
 /**
  * `npm run gen`: writes everything that follows from the lists of tools, commands and variables: docs/tools.md, docs/commands.md, docs/configuration.md,
- * docs/env.example, server.json, the tables of README.md, the golden files of `tools/list` and of the help texts. `--check` writes nothing and exits 1 where a file is not what it should be.
+ * docs/env.example, server.json, the tables of README.md, the golden files of `tools/list`, of the help texts and of the digests of migrations. `--check` writes nothing and exits 1 where a file is not what it should be.
  */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { commandDocument } from "./generate/commands.ts";
 import { configuration } from "./generate/configuration.ts";
 import type { GeneratedFile } from "./generate/file.ts";
+import { migrationDigests } from "./generate/migrations.ts";
 import { readme } from "./generate/readme.ts";
 import { serverJson } from "./generate/server-json.ts";
 import { catalogueCost, toolDocuments } from "./generate/tools.ts";
 import { root } from "./run.ts";
 
 export async function generatedFiles(): Promise<GeneratedFile[]> {
-  return [...toolDocuments(), ...(await commandDocument()), ...configuration(), ...serverJson(), ...readme()];
+  return [
+    ...toolDocuments(),
+    ...(await commandDocument()),
+    ...configuration(),
+    ...serverJson(),
+    ...readme(),
+    ...(await migrationDigests()),
+  ];
 }
 
 /** The files that differ from what is on the disk. */
