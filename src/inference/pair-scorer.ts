@@ -3,7 +3,7 @@
  * permit is taken, so a cold load never looks like a busy model; a native run cannot be stopped, so the deadline is looked at between passes, and a run
  * that is given up keeps the permit until it is over.
  */
-import { signalUntil } from "../kernel/deadline.ts";
+import { beforeAbort, signalUntil } from "../kernel/deadline.ts";
 import { cancelled } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { LocatedPair, PairModel } from "./models/locate-pair.ts";
@@ -153,7 +153,7 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
       using limit = signalUntil(deadline, signal);
       let client: WorkerClient;
       try {
-        client = await before(limit.signal, host.ready());
+        client = await beforeAbort(limit.signal, host.ready());
       } catch (error) {
         if (limit.signal.aborted)
           return given(
@@ -178,7 +178,7 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
       });
       running.add(work);
       try {
-        return await before(limit.signal, work);
+        return await beforeAbort(limit.signal, work);
       } catch (error) {
         if (limit.signal.aborted) return given(limit.signal, outOfTime(what, call.finished, pairs.length));
         return none("inference_error", `The ${what} failed: ${sentence(error instanceof Error ? error.message : String(error))}`);
@@ -212,18 +212,4 @@ function notReady(what: string, error: NotReady, status: ModelState): Answer<nev
     return none(isDisabled ? "disabled_by_plan" : "no_model", sentence(error.message));
   }
   return none("load_failed", `The ${what} does not load: ${sentence(error.message)}`);
-}
-
-/** `work`, or the signal's reason when that comes first; `work` then goes on for nobody and its failure is nobody's either. */
-async function before<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  work.catch(() => undefined);
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

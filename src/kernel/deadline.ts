@@ -46,3 +46,17 @@ export function signalUntil(deadline: Deadline, parent?: AbortSignal): { readonl
     },
   };
 }
+
+/** `work`, or the signal's reason when that comes first; `work` then goes on for nobody and its failure is nobody's either. */
+export async function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

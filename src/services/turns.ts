@@ -1,4 +1,5 @@
 /** Turns by key: work that shares a key runs one after another, in the order of arrival; work that shares none does not wait. */
+import { beforeAbort } from "../kernel/deadline.ts";
 import { abortError } from "../store/transaction.ts";
 
 export interface KeyedTurns {
@@ -22,11 +23,11 @@ export function createKeyedTurns(): KeyedTurns {
         for (const key of mine) if (last.get(key) === done.promise) last.delete(key);
       };
       try {
-        await Promise.race([before, aborted(signal)]);
-      } catch (error) {
+        await beforeAbort(signal, before);
+      } catch {
         // Whoever comes behind still waits for those in front.
         void before.then(leave);
-        throw error;
+        throw abortError(signal);
       }
       try {
         return await work();
@@ -35,12 +36,4 @@ export function createKeyedTurns(): KeyedTurns {
       }
     },
   };
-}
-
-/** Rejects when the signal fires. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) return reject(abortError(signal));
-    signal.addEventListener("abort", () => reject(abortError(signal)), { once: true });
-  });
 }

@@ -14,13 +14,13 @@ const LINES = [
   ["tools"],
   ["sync"],
   ["services"],
-  ["store", "inference", "llm"],
+  ["store", "inference", "llm", "web"],
   ["domain"],
   ["kernel"],
 ] as const;
 
 /** Adapters that must not know each other although they stand on one line. */
-const APART = new Set<string>(["store", "inference", "llm"]);
+const APART = new Set<string>(["store", "inference", "llm", "web"]);
 
 /**
  * `config` is loaded by the composition root only, everybody else receives values; it stands on the rules below it.
@@ -33,7 +33,7 @@ const CONFIG = {
   edges: ["cli", "transports", "daemon", "panel", "doctor"],
 };
 /** `cube` is loaded by `app` alone and may use everything from the tool definition down. */
-const CUBE = { usedBy: ["main", "app"], uses: ["tools", "sync", "services", "store", "inference", "llm", "domain", "kernel"] };
+const CUBE = { usedBy: ["main", "app"], uses: ["tools", "sync", "services", "store", "inference", "llm", "web", "domain", "kernel"] };
 
 /** Packages that belong behind one port: what is wrapped there can be replaced there. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {

@@ -2,12 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { govern, loadConfig } from "../../src/config/load.ts";
 import type { Environment } from "../../src/config/paths.ts";
-import type { FetchPage } from "../../src/services/library-docs/fetch-page.ts";
 import { createLibraryDocs } from "../../src/services/library-docs/library-docs.ts";
 import libraryDocs from "../../src/tools/library-docs.ts";
 import { listed } from "../../src/tools/profiles.ts";
 import { catalogueOf, tools } from "../../src/tools/registry.ts";
 import type { Services } from "../../src/tools/services.ts";
+import { createFetchPage } from "../../src/web/fetch-page.ts";
+import type { FetchPage } from "../../src/web/port.ts";
 import { callContext } from "../support/search.ts";
 
 const PAGE = `<html><head><style>p{}</style><script>alert(1)</script></head><body><nav>menu entry</nav><h1>Hooks</h1><p>First paragraph of the page.</p>
@@ -121,6 +122,12 @@ describe("a look", () => {
       expect(fetched).toEqual([]);
     },
   );
+
+  test("a page may take so long as a whole: a host whose address is never found out ends it", async () => {
+    const fetchPage = createFetchPage({ resolve: () => new Promise(() => {}), get: () => new Promise(() => {}) });
+    const service = createLibraryDocs({ fetchPage, clock: () => 0, nonce: () => "", fetchMs: 20 });
+    expect(await service.look(callContext(), "react", undefined).then(String, String)).toContain("could not be found out in time");
+  });
 
   test("an unknown name is answered with the known ones, and another name of one is understood", async () => {
     const { refusal, ask, fetched } = docsOver();

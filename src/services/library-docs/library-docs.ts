@@ -2,7 +2,7 @@
 import { excerpt, findLibrary } from "../../domain/library-docs.ts";
 import type { CallContext } from "../../kernel/context.ts";
 import { deadlineIn, signalUntil } from "../../kernel/deadline.ts";
-import type { FetchPage } from "./fetch-page.ts";
+import type { FetchPage } from "../../web/port.ts";
 
 export interface Documentation {
   readonly library: string;
@@ -24,8 +24,11 @@ export interface LibraryDocsParts {
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly nonce: () => string;
+  /** Milliseconds that a page may take; {@link FETCH_MS} where none is given. */
+  readonly fetchMs?: number;
 }
 
+/** Of a page with the lookup of its host and its redirects. */
 const FETCH_MS = 10_000;
 const KEPT_MS = 300_000;
 /** Columns of the text. */
@@ -48,14 +51,14 @@ async function textOf(html: string): Promise<string> {
   return convert(html, { wordwrap: WIDTH, selectors: [{ selector: "a", options: { ignoreHref: true } }, ...skipped, ...headings] });
 }
 
-export function createLibraryDocs({ fetchPage, clock, nonce }: LibraryDocsParts): LibraryDocs {
+export function createLibraryDocs({ fetchPage, clock, nonce, fetchMs = FETCH_MS }: LibraryDocsParts): LibraryDocs {
   /** By address: as many as there are known libraries, at most. */
   const kept = new Map<string, Kept>();
 
   const page = async (url: string, signal: AbortSignal): Promise<Kept> => {
     const known = kept.get(url);
     if (known !== undefined && clock() - known.at < KEPT_MS) return known;
-    using limit = signalUntil(deadlineIn(FETCH_MS), signal);
+    using limit = signalUntil(deadlineIn(fetchMs), signal);
     const fetched = await fetchPage(url, limit.signal);
     const fresh = { url: fetched.url, text: await textOf(fetched.html), at: clock() };
     kept.set(url, fresh);

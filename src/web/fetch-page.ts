@@ -6,7 +6,9 @@ import { lookup } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { isIP } from "node:net";
-import { MemoryError, refused, unavailable } from "../../kernel/errors.ts";
+import { beforeAbort } from "../kernel/deadline.ts";
+import { MemoryError, refused, unavailable } from "../kernel/errors.ts";
+import type { FetchPage } from "./port.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 const MOST_REDIRECTS = 5;
@@ -23,29 +25,21 @@ export interface Reply {
 
 /** The two things that touch the network. */
 export interface Network {
-  /** Every address of a host. */
+  /** Every address of a host. The system's lookup cannot be broken off: who waits for it leaves. */
   resolve(host: string): Promise<readonly string[]>;
   /** GET from exactly this address, under the host name of the URL. */
   get(url: URL, address: string, signal: AbortSignal): Promise<Reply>;
 }
 
-export interface Page {
-  readonly url: string;
-  readonly html: string;
-}
-
-export type FetchPage = (url: string, signal: AbortSignal) => Promise<Page>;
-
 const NOTHING = "Nothing was stored.";
 
-/** @throws MemoryError `refused` for an address that is not public · `unavailable` for what could not be had. */
 export const createFetchPage =
   (network: Network): FetchPage =>
   async (start, signal) => {
     let url = new URL(start);
     for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-      const address = await checkedAddress(network, url);
-      const reply = await network.get(url, address, signal).catch((cause: unknown) => {
+      const address = await checkedAddress(network, url, signal);
+      const reply = await beforeAbort(signal, network.get(url, address, signal)).catch((cause: unknown) => {
         if (cause instanceof MemoryError) throw cause;
         throw unavailable(
           `${url.host} ${signal.aborted ? "did not answer in time" : "could not be reached"}. ${NOTHING} Try again later.`,
@@ -68,15 +62,16 @@ function nextUrl(location: string, from: URL): URL {
   return new URL(location, from.href);
 }
 
-async function checkedAddress(network: Network, url: URL): Promise<string> {
+async function checkedAddress(network: Network, url: URL, signal: AbortSignal): Promise<string> {
   const no = (why: string) => refused(`A redirect to ${url.host} was not followed: ${why}. ${NOTHING}`);
   if (url.protocol !== "https:" && url.protocol !== "http:") throw no(`${url.protocol} is neither http nor https`);
   if (url.username !== "" || url.password !== "") throw no("it carries credentials");
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const addresses =
     isIP(host) === 0
-      ? await network.resolve(host).catch((cause: unknown) => {
-          throw unavailable(`The address of ${host} could not be found out. ${NOTHING} Is this machine on the network?`, { cause });
+      ? await beforeAbort(signal, network.resolve(host)).catch((cause: unknown) => {
+          const late = signal.aborted ? " in time" : "";
+          throw unavailable(`The address of ${host} could not be found out${late}. ${NOTHING} Is this machine on the network?`, { cause });
         })
       : [host];
   const [first] = addresses;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
-import { createFetchPage, internet, type Network, type Reply } from "../../../src/services/library-docs/fetch-page.ts";
-import { isPublicAddress } from "../../../src/services/library-docs/public-address.ts";
+import { createFetchPage, internet, type Network, type Reply } from "../../src/web/fetch-page.ts";
+import { isPublicAddress } from "../../src/web/public-address.ts";
 
 test.each([
   ["93.184.216.34", true],
@@ -153,5 +153,17 @@ describe("the real network", () => {
       get: (_url, _address, signal) => get("/silent", signal),
     })("https://docs.example/", AbortSignal.timeout(20)).then(String, String);
     expect(error).toContain("docs.example did not answer in time");
+  });
+
+  test("ends with its signal while a host is looked up, the first one or that of a redirect", async () => {
+    const never = new Promise<never>(() => {});
+    const fetchPage = createFetchPage({
+      resolve: async (host) => (host === "docs.example" ? ["93.184.216.34"] : await never),
+      get: async () => redirect("https://hangs.example/"),
+    });
+    for (const start of ["https://hangs.example/", "https://docs.example/"])
+      expect(await fetchPage(start, AbortSignal.timeout(20)).then(String, String)).toContain(
+        "The address of hangs.example could not be found out in time. Nothing was stored.",
+      );
   });
 });
