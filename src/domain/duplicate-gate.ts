@@ -104,7 +104,8 @@ export function decideDuplicate({ content, trust, candidates, recentSimilarities
     }
     if (isSame && isDuplicate) return { kind: "duplicate", existingId: id, similarity, contentPreview: preview(candidate.content) };
     if (isSame) return { kind: "reinforce", existingId: id, similarity };
-    if (isDuplicate)
+    // What waits for review is shown to nobody, not even as a preview.
+    if (isDuplicate && candidate.trust === "trusted")
       possibleConflict ??= { id, contentPreview: preview(candidate.content), similarity, kind: differenceKind(content, candidate.content) };
   }
   return { kind: "unique", possibleConflict, matchesQuarantined };

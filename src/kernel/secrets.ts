@@ -33,7 +33,15 @@ const secretNames: readonly (readonly [name: string, label: string])[] = [
   ["pwd", "password field"],
   ["token", "token field"],
   ["secret", "secret field"],
+  ["passphrase", "password field"],
+  ["contraseña", "password field"],
+  ["密码", "password field"],
+  ["口令", "password field"],
 ];
+/** Between a key and its value; Chinese has wide ones. */
+const separators = "=:：＝";
+const separator = new RegExp(`[${separators}]`);
+const isSeparator = (text: string) => text.length === 1 && separators.includes(text);
 const continuation = /(?:[_-]access)?[_-](?:key|value)$/;
 
 interface Prefix {
@@ -59,6 +67,9 @@ const prefixes: readonly Prefix[] = [
   { text: "sk-", label: providerKey, boundary: true, follows: /^(?=[A-Za-z0-9_-]*[0-9A-Z])[A-Za-z0-9_-]{16,}/ },
   { text: "sk_live_", label: providerKey },
   { text: "rk_live_", label: providerKey },
+  { text: "sk_test_", label: providerKey, follows: /^[A-Za-z0-9]{16,}/ },
+  { text: "rk_test_", label: providerKey, follows: /^[A-Za-z0-9]{16,}/ },
+  { text: "whsec_", label: "webhook secret", boundary: true, follows: /^(?=[A-Za-z0-9+/]*[0-9A-Z])[A-Za-z0-9+/]{16,}/ },
   { text: "ghp_", label: github },
   { text: "gho_", label: github },
   { text: "ghs_", label: github },
@@ -72,6 +83,7 @@ const prefixes: readonly Prefix[] = [
   { text: "xoxp-", label: "slack token" },
   { text: "xoxa-", label: "slack token" },
   { text: "xapp-", label: "slack token" },
+  { text: "hooks.slack.com/services/", label: "slack webhook", follows: /^T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{16,}/ },
   { text: "AKIA", label: "aws access key id", follows: upperOrDigit },
   { text: "ASIA", label: "aws access key id", boundary: true, follows: upperOrDigit },
   { text: "AIza", label: "google api key", boundary: true, follows: /^[A-Za-z0-9_-]{20,}/ },
@@ -82,8 +94,11 @@ const trimOuter = (text: string) => text.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+
 
 /** A value that reads like a credential rather than like prose: at least 6 characters with a digit, or at least 16. */
 function isOpaque(value: string): boolean {
-  const core = trimOuter(value);
-  return (core.length >= 6 && /[0-9]/.test(core)) || core.length >= 16;
+  // Chinese has no blanks: what stands between its characters is judged, a sentence of sixteen of them is none.
+  return value.split(/\p{Script=Han}+/u).some((part) => {
+    const core = trimOuter(part);
+    return (core.length >= 6 && /[0-9]/.test(core)) || core.length >= 16;
+  });
 }
 
 /** Our own switch ends in a secret's name and is none: our refusals tell people to pass it. */
@@ -203,12 +218,12 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
   if (credential !== undefined) return [span(credential.from, credential.to, "credentials in a url", true)];
   const json = jsonPairs(word);
   if (json.length > 0) return json;
-  const separator = text.search(/[=:]/);
-  if (separator > 0) {
-    const label = secretKey(text.slice(0, separator));
-    const value = text.slice(separator + 1);
-    if (label !== undefined && !isPackageFact(text.slice(0, separator), label, value)) {
-      return value === "" ? [] : [span(separator + 1, text.length, label, isOpaque(value))];
+  const split = text.search(separator);
+  if (split > 0) {
+    const label = secretKey(text.slice(0, split));
+    const value = text.slice(split + 1);
+    if (label !== undefined && !isPackageFact(text.slice(0, split), label, value)) {
+      return value === "" ? [] : [span(split + 1, text.length, label, isOpaque(value))];
     }
   }
   const provider = providerToken(text);
@@ -221,14 +236,17 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
 
 /** What a word announces about the one after it. `key:` and `key=` do, and so does a bare key before a lone `=`. */
 function announces(word: Word, next: Word | undefined): Expectation | undefined {
-  const bare = /^[=:]$/.test(next?.text ?? "");
-  const key = /[=:]$/.test(word.text) ? word.text.slice(0, -1) : bare ? word.text : undefined;
+  const bare = isSeparator(next?.text ?? "");
+  const key = separators.includes(word.text.slice(-1)) ? word.text.slice(0, -1) : bare ? word.text : undefined;
   const label = key === undefined || key === "" ? undefined : secretKey(key);
   if (key !== undefined && label !== undefined) return { key, label };
-  return /^["']?bearer$/i.test(word.text) ? { key: word.text, label: "bearer token", bearer: true } : undefined;
+  // `--password hunter2`: the value of an option of a command.
+  const option = /^--[a-z][a-z-]*$/.test(word.text) ? secretKey(word.text) : undefined;
+  if (option !== undefined) return { key: word.text, label: option };
+  return /^["']?(?:bearer|basic)$/i.test(word.text) ? { key: word.text, label: "bearer token", bearer: true } : undefined;
 }
 
-const privateKey = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[\s\S]*)/g;
+const privateKey = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[\s\S]*)/g;
 
 /** All spans of a text, in order, not overlapping. */
 function scan(text: string): Span[] {
@@ -240,7 +258,7 @@ function scan(text: string): Span[] {
   for (let i = 0; i < list.length; i++) {
     const word = list[i];
     if (word === undefined) continue;
-    if (expected !== undefined && /^[=:]$/.test(word.text)) continue;
+    if (expected !== undefined && isSeparator(word.text)) continue;
     const found = spansOf(word, expected);
     const next = list[i + 1];
     // A token broken by a line break: the two halves are judged as one.

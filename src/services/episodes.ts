@@ -18,6 +18,8 @@ export interface EpisodeNote {
   /** RFC 3339 with a zone; now by default. */
   readonly startedAt: string | undefined;
   readonly endedAt: string | undefined;
+  /** Withheld from every reader until somebody promotes it. */
+  readonly trust?: "quarantined" | undefined;
 }
 
 export interface AddedEpisode {
@@ -66,6 +68,7 @@ export function createEpisodes({ db, queue }: { readonly db: Database; readonly 
               actors: episode.actors,
               artifacts: episode.artifacts,
               importance,
+              trust: episode.trust ?? "trusted",
               startedAt: started?.text ?? null,
               endedAt: ended?.text ?? null,
               lexical: lexicalText(episode.content),

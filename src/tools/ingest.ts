@@ -27,6 +27,10 @@ const storable = z
 /** The two actions publish one parameter; only a model's text has a longest length. */
 const textMeta = { description: "parse, auto_extract", minLength: 1 };
 
+/** One switch for the three actions: what strangers wrote waits for review, whichever way it comes in. */
+const untrusted = flag("text of strangers: waits for review; auto_extract: no relations").default(false);
+const withheld = (isUntrusted: boolean) => (isUntrusted ? ("quarantined" as const) : undefined);
+
 const nothing: BatchResult = {
   added: 0,
   deduplicated: 0,
@@ -52,16 +56,20 @@ export default defineTool({
   selector: { name: "action", describe: "what to do", default: "ingest" },
   actions: {
     ingest: action({
-      input: z.object({ items: listOf(sameNoteItem, 1, MOST_ITEMS, "ingest: memories as in cuba_cronica batch_add"), ...allowSecret }),
+      input: z.object({
+        items: listOf(sameNoteItem, 1, MOST_ITEMS, "ingest: memories as in cuba_cronica batch_add"),
+        untrusted,
+        ...allowSecret,
+      }),
       secretGate: ["items[].content", "items[].entity_name"],
       run: async (ctx, a, { observations }) => {
-        const read = readNotes(a.items);
+        const read = readNotes(a.items, { trust: withheld(a.untrusted) });
         const stored = read.notes.length === 0 ? nothing : await observations.addMany(ctx, read.notes);
-        return { action: "ingest", ...(await ingested(stored, read, a.items.length)) };
+        return { action: "ingest", ...marked(a.untrusted), ...(await ingested(stored, read, a.items.length)) };
       },
     }),
     parse: action({
-      input: z.object({ entity_name: entityName("parse: what it is about"), text: storable.meta(textMeta), ...allowSecret }),
+      input: z.object({ entity_name: entityName("parse: what it is about"), text: storable.meta(textMeta), untrusted, ...allowSecret }),
       secretGate: ["text", "entity_name"],
       run: async (ctx, a, { observations }) => {
         const name = cleanName(a.entity_name, "entity_name");
@@ -82,6 +90,7 @@ export default defineTool({
           content,
           observationType: kindOfParagraph(content),
           source: "agent" as const,
+          trust: withheld(a.untrusted),
         }));
         const stored = await observations.addMany(ctx, notes, async (_tx, outcomes) => {
           const [first] = outcomes;
@@ -94,6 +103,7 @@ export default defineTool({
           entity_name: about?.entityName ?? name,
           ...(about?.requestedName === undefined ? {} : { requested_name: about.requestedName }),
           parsed_count: kept.length,
+          ...marked(a.untrusted),
           ...(await ingested(stored, { ...noNotes, notes }, kept.length)),
           ...skipped,
         };
@@ -106,7 +116,7 @@ export default defineTool({
           .meta(textMeta),
         entity_hint: entityName("auto_extract: subject").optional(),
         supersede_conflicts: flag("auto_extract: the judge may retire what a fact replaces; deletes nothing").default(false),
-        untrusted: flag("auto_extract: text of strangers: facts wait for review, no relations").default(false),
+        untrusted,
         ...allowSecret,
       }),
       secretGate: ["text", "entity_hint"],
@@ -124,6 +134,8 @@ export default defineTool({
     }),
   },
 });
+
+const marked = (isUntrusted: boolean): Answer => (isUntrusted ? { untrusted: true } : {});
 
 const ingested = async (stored: BatchResult, read: ReturnType<typeof readNotes>, items: number): Promise<Answer> => ({
   ...(await batchAnswer(stored, read, items)),

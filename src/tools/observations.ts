@@ -25,6 +25,7 @@ const withheld = z
   .enum(["quarantined", "trusted"])
   .meta({ enum: ["quarantined"], description: "store but withhold from search until promoted" })
   .optional();
+const withheldOrNot = (trust: "quarantined" | "trusted" | undefined) => (trust === "quarantined" ? trust : undefined);
 const limit = int(1, 200, "list, episode_list, timeline: most rows").optional();
 const page = { limit, offset: offset.optional() };
 
@@ -55,7 +56,7 @@ export default defineTool({
             content: a.content,
             observationType: a.observation_type,
             source: a.source,
-            trust: a.trust === "quarantined" ? a.trust : undefined,
+            trust: withheldOrNot(a.trust),
             force: a.force ?? false,
           }),
           a.observation_type,
@@ -94,12 +95,13 @@ export default defineTool({
     batch_add: action({
       input: z.object({
         entity_name: name.optional(),
+        trust: withheld,
         observations: listOf(noteItem, 1, MAX_BATCH, "batch_add: memories; entity_name is the default for items without one"),
         ...allowSecret,
       }),
       secretGate: ["observations[].content", "observations[].entity_name", "entity_name"],
       run: async (ctx, a, { observations }) => {
-        const read = readNotes(a.observations, a.entity_name);
+        const read = readNotes(a.observations, { entityName: a.entity_name, trust: withheldOrNot(a.trust) });
         const stored = await observations.addMany(ctx, read.notes);
         return { action: "batch_add", ...(await batchAnswer(stored, read, a.observations.length)) };
       },
@@ -112,6 +114,7 @@ export default defineTool({
         artifacts: listOf(text(1, NAME_CHARS, "what"), 0, MOST_NAMES, "episode_add: files or resources affected").default([]),
         started_at: instant("episode_add: when it began, now by default").optional(),
         ended_at: instant("episode_add: when it was over").optional(),
+        trust: withheld,
         ...allowSecret,
       }),
       secretGate: ["content", "entity_name", "actors[]", "artifacts[]"],
@@ -124,6 +127,7 @@ export default defineTool({
           artifacts,
           startedAt: a.started_at,
           endedAt: a.ended_at,
+          trust: withheldOrNot(a.trust),
         });
         return {
           action: "episode_add",
@@ -134,6 +138,7 @@ export default defineTool({
           importance: stored.importance,
           started_at: stored.startedAt,
           ended_at: stored.endedAt,
+          ...(a.trust === "quarantined" ? { trust: a.trust } : {}),
           embedding: "pending",
         };
       },

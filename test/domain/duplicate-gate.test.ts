@@ -62,6 +62,17 @@ describe("the gate", () => {
     expect(decide(five, [stored("a", five, five, { isSuperseded: true })])).toMatchObject({ kind: "unique", possibleConflict: undefined });
   });
 
+  test("shows nothing of a near text that waits for review, whoever writes", () => {
+    const text = "PostgreSQL is pinned to version 18";
+    const candidates = [stored("q", "PostgreSQL is pinned to version 17", text, { trust: "quarantined" })];
+    for (const trust of ["trusted", "quarantined"] as const)
+      expect(decideDuplicate({ content: text, trust, candidates, recentSimilarities: [] })).toEqual({
+        kind: "unique",
+        possibleConflict: undefined,
+        matchesQuarantined: [],
+      });
+  });
+
   test("stores a trusted text whose twin is quarantined, and says so", () => {
     expect(decide(five, [stored("q", five, five, { trust: "quarantined" })])).toMatchObject({ kind: "unique", matchesQuarantined: ["q"] });
   });

@@ -29,6 +29,14 @@ const cases: [text: string, label: string | undefined, offset: number | undefine
   ["token ghp_abcd\nefghijklmnop rest", "github token", 6, "token *** rest"],
   ["pass allow_secret: true if this is a false match", undefined, undefined, "pass allow_secret: true if this is a false match"],
   ["密钥 ghp_abcdefghijklmnop", "github token", 3, "密钥 ***"],
+  ["数据库密码：hunter22x", "password field", 0, "数据库密码：***"],
+  ["口令: hunter22x", "password field", 4, "口令: ***"],
+  ["contraseña=hunter22x", "password field", 0, "contraseña=***"],
+  ["mysql --password hunter22x -u root", "password field", 17, "mysql --password *** -u root"],
+  ["Authorization: Basic dXNlcjpodW50ZXIyMnh5eg==", "bearer token", 21, "Authorization: Basic ***"],
+  ["use sk_test_4eC39HqLyjWDarjtT1zdp7dc", "provider api key", 4, "use ***"],
+  ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "webhook secret", 0, "***"],
+  ["https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", "slack webhook", 0, "https://***"],
 ];
 
 describe("the secret scanner", () => {
@@ -46,6 +54,12 @@ describe("the secret scanner", () => {
     "commit 4f2d9c1b7a8e3f60512d4c9b8a7f6e5d4c3b2a19 risk-based",
     "da39a3ee5e6b4b0d3255bfef95601890afd80709aaaaaaaaaaaaaaaaaaaaaaaa",
     "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+    "密码：至少八位，需要大写字母和数字，并且每九十天更换一次",
+    "password:请至少使用8个字符并且不要写在代码仓库里面",
+    "la contraseña: pendiente de definir",
+    "Basic authentication is used by the proxy",
+    "mysql --password is asked for",
+    "https://hooks.slack.com/services/ is where webhooks live",
   ])
     test(`lets ${JSON.stringify(prose)} be stored`, () => expect(findSecret(prose)).toBeUndefined());
 
@@ -101,6 +115,9 @@ describe("the secret scanner", () => {
     const text = "key:\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----\nend";
     expect(findSecret(text)?.label).toBe("private key");
     expect(redact(text)).toBe("key:\n***\nend");
+    const pgp = "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQdGBF\n-----END PGP PRIVATE KEY BLOCK-----\nend";
+    expect(findSecret(pgp)?.label).toBe("private key");
+    expect(redact(pgp)).toBe("***\nend");
   });
 
   const fragment = fc.oneof(

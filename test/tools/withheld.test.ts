@@ -90,4 +90,41 @@ eachEngine("withheld text", (engine) => {
     },
     SLOW_MS,
   );
+
+  test("waits for review whichever way it came in, once the caller says so", async () => {
+    const call = graphOver(engine.db).caller();
+    const text = `The gateway listens on port 9999 says ${POISON}`;
+    const withheld: readonly Reply[] = [
+      await call("cuba_ingesta", { action: "parse", entity_name: "Gateway", text: `${text}, first\n\n${text}, second`, untrusted: true }),
+      await call("cuba_ingesta", {
+        items: [
+          { entity_name: "Gateway", content: `${text}, third` },
+          { entity_name: "Gateway", content: `${text}, fourth`, trust: "trusted" },
+        ],
+        untrusted: true,
+      }),
+      await call("cuba_cronica", {
+        action: "batch_add",
+        entity_name: "Gateway",
+        observations: [{ content: `${text}, fifth` }],
+        trust: "quarantined",
+      }),
+      await call("cuba_cronica", { action: "episode_add", entity_name: "Gateway", content: `${text}, sixth`, trust: "quarantined" }),
+    ];
+    expect(withheld).toMatchObject([{ added: 2, untrusted: true }, { added: 2, untrusted: true }, { added: 1 }, { trust: "quarantined" }]);
+    expect(withheld.flatMap(({ warnings }) => warnings)).toEqual([]);
+    const { ask } = faroOver(engine.db);
+    for (const answer of [
+      await call("cuba_alma", { action: "get", name: "Gateway" }),
+      await call("cuba_cronica", { action: "list", entity_name: "Gateway" }),
+      await call("cuba_cronica", { action: "episode_list", entity_name: "Gateway" }),
+      await call("cuba_cronica", { action: "timeline", entity_name: "Gateway" }),
+      (await ask({ query: "port of the gateway" })).results,
+    ])
+      expect(JSON.stringify(answer)).not.toContain(POISON);
+    expect(JSON.stringify(await call("cuba_eco", { action: "pending" })).split(text).length - 1).toBe(6);
+    // The same text from somebody who vouches for it is another row, and is served.
+    await call("cuba_ingesta", { action: "parse", entity_name: "Gateway", text });
+    expect(JSON.stringify((await ask({ query: "port of the gateway" })).results)).toContain(POISON);
+  });
 });

@@ -36,7 +36,13 @@ function choice<T extends string>(item: unknown, key: string, values: readonly T
   return known;
 }
 
-function note(item: unknown, index: number, entity: string | undefined): PlacedNote {
+/** What an item says for itself comes first, but for one thing: nothing loosens a list that is withheld as a whole. */
+export interface NoteDefaults {
+  readonly entityName?: string | undefined;
+  readonly trust?: "quarantined" | undefined;
+}
+
+function note(item: unknown, index: number, { entityName: entity, trust }: NoteDefaults): PlacedNote {
   const content = text(item, "content");
   const length = charCount(content);
   if (length > MAX_CONTENT_CHARS) throw new BadItem(`content has ${length} characters; at most ${MAX_CONTENT_CHARS} fit. Split it`);
@@ -48,12 +54,11 @@ function note(item: unknown, index: number, entity: string | undefined): PlacedN
     observationType: choice<ObservationType>(item, "observation_type", observationTypes, "fact"),
     source: choice<ObservationSource>(item, "source", observationSources, "agent"),
     // `trusted` loosens nothing: the policy decides then.
-    trust: choice(item, "trust", trustLevels, "trusted") === "quarantined" ? "quarantined" : undefined,
+    trust: choice(item, "trust", trustLevels, "trusted") === "quarantined" ? "quarantined" : trust,
   };
 }
 
-/** @param defaultEntity for items that name none. */
-export function readNotes(items: readonly unknown[], defaultEntity?: string): ReadNotes {
+export function readNotes(items: readonly unknown[], defaults: NoteDefaults = {}): ReadNotes {
   const notes: PlacedNote[] = [];
   const skipped: number[] = [];
   const rejected: { index: number; reason: string }[] = [];
@@ -62,12 +67,12 @@ export function readNotes(items: readonly unknown[], defaultEntity?: string): Re
       rejected.push({ index, reason: "an item must be an object with entity_name and content" });
       continue;
     }
-    if (isMissing(member(item, "content")) || (isMissing(member(item, "entity_name")) && isMissing(defaultEntity))) {
+    if (isMissing(member(item, "content")) || (isMissing(member(item, "entity_name")) && isMissing(defaults.entityName))) {
       skipped.push(index);
       continue;
     }
     try {
-      notes.push(note(item, index, defaultEntity));
+      notes.push(note(item, index, defaults));
     } catch (error) {
       if (!(error instanceof BadItem) && !(error instanceof MemoryError)) throw error;
       rejected.push({ index, reason: error.message.replace(/ Nothing was written\.$/, "") });

@@ -9,6 +9,7 @@ import type { Embedder } from "../../inference/port.ts";
 import { type CallContext, projectOf } from "../../kernel/context.ts";
 import { causeChain } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
+import { redact } from "../../kernel/secrets.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
 import { chunkTexts } from "../../store/queries/search-rows.ts";
@@ -142,7 +143,7 @@ export function createVerifier({ db, embedder, judge }: VerifierParts): Verifier
         verdictsReached: weighed.filter(({ verdict }) => verdict !== "unknown").length,
         calibratedAccuracy: resolved === 0 ? undefined : ((past?.correct ?? 0) + 1) / (resolved + 2),
         calibratedN: resolved,
-        verifyId: await writeDown(ctx, { claim, entity: evidence[0]?.entity ?? null, confidence, level, evidenceIds }),
+        verifyId: await writeDown(ctx, { claim: redact(claim), entity: evidence[0]?.entity ?? null, confidence, level, evidenceIds }),
         tried: distinct(judgments.flatMap(({ tried }) => tried)),
         degraded: degradationOf(failed, question, { enableBm25: false, unranked: undefined }).search,
       };

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import type { Trust } from "../../domain/trust.ts";
 import { query, textArray, timestamp, uuid } from "../codecs.ts";
 
 export interface NewEpisode {
@@ -9,6 +10,7 @@ export interface NewEpisode {
   readonly artifacts: readonly string[];
   /** Also the value that the decay starts from. */
   readonly importance: number;
+  readonly trust: Trust;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
   readonly lexical: string;
@@ -21,9 +23,9 @@ export const insertEpisode = query(
   z.object({ id: uuid, startedAt: timestamp, endedAt: timestamp.nullable() }),
   (q: NewEpisode) => sql`
   insert into brain_episodes
-    (entity_id, content, actors, artifacts, importance, initial_importance, started_at, ended_at, lexical, session_id, project_id)
+    (entity_id, content, actors, artifacts, importance, initial_importance, trust, started_at, ended_at, lexical, session_id, project_id)
   values (${q.entityId}::uuid, ${q.content}::text, ${textArray(q.actors)}, ${textArray(q.artifacts)}, ${q.importance}::float8,
-          ${q.importance}::float8, coalesce(${q.startedAt}::timestamptz, least(now(), ${q.endedAt}::timestamptz)), ${q.endedAt}::timestamptz,
+          ${q.importance}::float8, ${q.trust}::text, coalesce(${q.startedAt}::timestamptz, least(now(), ${q.endedAt}::timestamptz)), ${q.endedAt}::timestamptz,
           ${q.lexical}::text, (select s.id from brain_sessions as s where s.id = ${q.sessionId}::uuid), ${q.projectId}::uuid)
   returning id, started_at as "startedAt", ended_at as "endedAt"`,
 );

@@ -51,6 +51,13 @@ eachEngine("mode=verify with a judge", (engine) => {
     expect(await logged()).toEqual([{ confidence: expect.any(Number), grounding_level: "verified", evidence_ids: [ids[0], ids[1]] }]);
   });
 
+  test("a credential in a claim is checked, and written down nowhere", async () => {
+    await seedObservation(engine.db, { entity: "parser", content: "the parser is enabled by default" });
+    await verify(knows({}), `${claim} with ghp_abcdefghijklmnop`);
+    const { rows } = await engine.db.asOwner((connection) => connection.query("select claim from brain_verify_log"));
+    expect(rows).toEqual([{ claim: `${claim} with ***` }]);
+  });
+
   test("what contradicts it both ways contradicts it", async () => {
     const content = "the parser is disabled by default";
     const id = await seedObservation(engine.db, { entity: "parser", content });
