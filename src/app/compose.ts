@@ -17,10 +17,10 @@ import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
 import { createLibraryDocs } from "../services/library-docs/library-docs.ts";
+import { type Calls, createCalls, paceBehind } from "../services/pace.ts";
 import { createProjects } from "../services/projects.ts";
 import { createRecall } from "../services/recall.ts";
 import { createAutolink } from "../services/relations/autolink.ts";
-import { type Calls, createCalls } from "../services/rem/pace.ts";
 import { createReminders } from "../services/reminders.ts";
 import { createResources } from "../services/resources.ts";
 import { createSessions } from "../services/sessions.ts";
@@ -93,7 +93,7 @@ function counted(dispatcher: Dispatcher, calls: Calls): Dispatcher {
   return {
     abandoned: dispatcher.abandoned,
     async call(...asked) {
-      const leave = calls.enter();
+      const leave = calls.enter(asked[0].id);
       try {
         return await dispatcher.call(...asked);
       } finally {
@@ -112,6 +112,8 @@ function assemble(
   const { config, embedder } = models;
   const { settings, paths } = config;
   const filterOn = settings.PROJECT_FILTER.value;
+  const calls = createCalls();
+  const paceOf = paceBehind(calls);
   const registry = createClientRegistry(Date.now);
   const identity = createIdentity({ db, registry, inspect: inspectWorkspace, log, nodeName, home: paths.home, filterOn });
   const telemetry = createTelemetry({ db, log, now: () => new Date() });
@@ -154,7 +156,7 @@ function assemble(
     relations: graph.relations,
     search,
     ...records,
-    ...composeUpkeep({ db, embedder, graph, audit: records.audit, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
+    ...composeUpkeep({ db, embedder, graph, audit: records.audit, paceOf, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),
@@ -171,7 +173,6 @@ function assemble(
     catalogue: () => tools,
     libraryDocs: createLibraryDocs({ fetchPage: createFetchPage(internet), clock: () => performance.now(), nonce }),
   };
-  const calls = createCalls();
   const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now() }), calls);
   const stopped = new AbortController();
   const rem = composeConsolidation({
@@ -201,7 +202,7 @@ function assemble(
         ...consolidationMethods({ db, rem, stopped: stopped.signal }),
         ...thresholdMethods({ db, thresholdMeasure }),
         ...vaultMethods(createVault({ db })),
-        ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue }), autolink: createAutolink({ db }) }),
+        ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }), autolink: createAutolink({ db }) }),
         recallMethod(createRecall({ db })),
       ],
       evaluation: {

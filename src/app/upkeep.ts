@@ -14,6 +14,7 @@ import { createOverview } from "../services/maintenance/overview.ts";
 import { createPairs } from "../services/maintenance/pairs.ts";
 import { createPruning, type KeepUndo } from "../services/maintenance/pruning.ts";
 import { createSummaries } from "../services/maintenance/summaries.ts";
+import type { PaceOfCall } from "../services/pace.ts";
 import type { Database } from "../store/port.ts";
 import type { composeGraph } from "./graph.ts";
 
@@ -23,23 +24,25 @@ export interface UpkeepParts {
   readonly audit: Audit;
   readonly keepUndo: KeepUndo;
   readonly embedder: Pick<Embedder, "label" | "status">;
+  readonly paceOf: PaceOfCall;
   /** Measures graphs; in a thread of its own by default. */
   readonly run?: RunMeasure;
 }
 
-export function composeUpkeep({ db, graph, audit, keepUndo, embedder, run = createMeasureRunner() }: UpkeepParts) {
+export function composeUpkeep({ db, graph, audit, keepUndo, embedder, paceOf, run = createMeasureRunner() }: UpkeepParts) {
   const { notes, facts, queue, reembed } = graph;
   return {
     maintenance: {
       fading: createFading({ db }),
       overview: createOverview({ db }),
-      pairs: createPairs({ db, facts }),
+      pairs: createPairs({ db, facts, paceOf }),
       pruning: createPruning({ db, audit, keepUndo }),
       summaries: createSummaries({ db, notes, facts, queue }),
       reembed,
       nodeMetrics: createNodeMetrics({ db, run }),
+      paceOf,
     },
-    analytics: createAnalytics({ db, embedder, run }),
+    analytics: createAnalytics({ db, embedder, run, paceOf }),
     forgetting: createForgetting({ db, audit }),
     feedback: createFeedback({ db, notes, facts, audit, queue }),
   };

@@ -5,7 +5,6 @@ import { firstChars } from "../kernel/text.ts";
 import { COMMUNITY_ALGORITHM } from "../services/analytics/node-metrics.ts";
 import { isProjectScoped } from "../services/maintenance/overview.ts";
 import type { PruneCounts } from "../services/maintenance/pruning.ts";
-import { callPace } from "../services/rem/pace.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, CONTENT_CHARS, choice, entityName, filledText, flag, int, number, offset } from "./fields.ts";
 import { fitRows } from "./fit.ts";
@@ -40,7 +39,11 @@ export default defineTool({
     decay: action({
       input: z.object({ halflife_days: positive("decay: one half-life for all types").optional() }),
       run: async (ctx, a, { maintenance }) => {
-        const { count, complete } = await maintenance.fading.decay({ ...ctx, pace: callPace(), halfLifeDays: a.halflife_days });
+        const { count, complete } = await maintenance.fading.decay({
+          ...ctx,
+          pace: maintenance.paceOf(ctx.id),
+          halfLifeDays: a.halflife_days,
+        });
         return {
           action: "decay",
           decayed: count,
@@ -178,7 +181,7 @@ export default defineTool({
     pagerank: action({
       input: z.object({}),
       run: async (ctx, _, { maintenance }) => {
-        const done = await maintenance.nodeMetrics.rank({ ...ctx, pace: callPace() });
+        const done = await maintenance.nodeMetrics.rank({ ...ctx, pace: maintenance.paceOf(ctx.id) });
         return {
           action: "pagerank",
           updated: done.updated,
@@ -191,7 +194,7 @@ export default defineTool({
     communities: action({
       input: z.object({}),
       run: async (ctx, _, { maintenance }) => {
-        const done = await maintenance.nodeMetrics.tag({ ...ctx, pace: callPace() });
+        const done = await maintenance.nodeMetrics.tag({ ...ctx, pace: maintenance.paceOf(ctx.id) });
         return {
           action: "communities",
           communities: done.communities,
@@ -242,7 +245,7 @@ export default defineTool({
         beta: positive("decay_episodes").default(EPISODE_DECAY.beta),
       }),
       run: async (ctx, { c, beta }, { maintenance }) => {
-        const { count, complete } = await maintenance.fading.decayEpisodes({ ...ctx, pace: callPace() }, { c, beta });
+        const { count, complete } = await maintenance.fading.decayEpisodes({ ...ctx, pace: maintenance.paceOf(ctx.id) }, { c, beta });
         return {
           action: "decay_episodes",
           decayed: count,

@@ -8,6 +8,7 @@ import { noDeadline } from "../../src/kernel/deadline.ts";
 import { MemoryError } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { createCalls, paceBehind } from "../../src/services/pace.ts";
 import { createReminders } from "../../src/services/reminders.ts";
 import type { Database } from "../../src/store/port.ts";
 import { tools } from "../../src/tools/registry.ts";
@@ -45,7 +46,15 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
   const services = {
     ...graph,
     ...records,
-    ...composeUpkeep({ db, embedder, graph, audit: records.audit, keepUndo: async () => "/undo/prune.json", ...given }),
+    ...composeUpkeep({
+      db,
+      embedder,
+      graph,
+      audit: records.audit,
+      paceOf: paceBehind(createCalls()),
+      keepUndo: async () => "/undo/prune.json",
+      ...given,
+    }),
     ...composeCognition({
       db,
       embedder: given.embedder ?? embedder,

@@ -19,7 +19,7 @@ import {
   scopeCounts,
   tableSizes,
 } from "../../store/queries/health.ts";
-import { callPace } from "../rem/pace.ts";
+import type { PaceOfCall } from "../pace.ts";
 import { loadGraph } from "./graph.ts";
 import type { Measure, Measured, RunMeasure } from "./measures.ts";
 
@@ -92,11 +92,12 @@ export interface AnalyticsParts {
   readonly db: Database;
   readonly embedder: Pick<Embedder, "label" | "status">;
   readonly run: RunMeasure;
+  readonly paceOf: PaceOfCall;
 }
 
-export function createAnalytics({ db, embedder, run }: AnalyticsParts): Analytics {
+export function createAnalytics({ db, embedder, run, paceOf }: AnalyticsParts): Analytics {
   const measure = async <M extends Measure>(ctx: CallContext, name: M): Promise<{ names: string[]; found: Measured[M] }> => {
-    const { graph, nodes } = await loadGraph(ctx, db, callPace());
+    const { graph, nodes } = await loadGraph(ctx, db, paceOf(ctx.id));
     const remainingMs = Math.max(0, ctx.deadline.remainingMs() - ANSWER_RESERVE_MS);
     return { names: nodes.map((node) => node.name), found: await run(name, graph, { remainingMs, signal: ctx.signal }) };
   };

@@ -4,7 +4,7 @@ import type { CallScope } from "../../kernel/context.ts";
 import type { Database } from "../../store/port.ts";
 import { graphEdges, graphNodes } from "../../store/queries/analytics.ts";
 import { FIRST_ID } from "../../store/queries/windows.ts";
-import { inSlices, type Pace } from "../rem/pace.ts";
+import { inSlices, type Pace } from "../pace.ts";
 
 /** Rows of a slice; the least ones take some 5 ms to read. */
 const NODE_ROWS = { first: 200, most: 5_000, least: 200 };
@@ -27,7 +27,7 @@ export async function loadGraph(ctx: CallScope, db: Database, pace: Pace): Promi
   const nodes: GraphNode[] = [];
   let after = FIRST_ID;
   await inSlices(pace, ctx.signal, NODE_ROWS, async (limit) => {
-    const page = await db.read(ctx, (tx) => tx.all(graphNodes({ scope, after, limit })));
+    const page = await db.read(ctx, (tx) => tx.all(graphNodes({ scope, after, limit })), { byKey: true });
     for (const { isNode, ...node } of page) if (isNode) nodes.push(node);
     after = page.at(-1)?.id ?? after;
     return page.length === limit;
@@ -39,7 +39,7 @@ export async function loadGraph(ctx: CallScope, db: Database, pace: Pace): Promi
   const bothWays: number[] = [];
   after = FIRST_ID;
   await inSlices(pace, ctx.signal, EDGE_ROWS, async (limit) => {
-    const page = await db.read(ctx, (tx) => tx.all(graphEdges({ scope, after, limit })));
+    const page = await db.read(ctx, (tx) => tx.all(graphEdges({ scope, after, limit })), { byKey: true });
     for (const edge of page) {
       const [start, end] = [numbers.get(edge.from), numbers.get(edge.to)];
       if (start === undefined || end === undefined) continue;

@@ -9,7 +9,7 @@ import type { Deadline } from "../../kernel/deadline.ts";
 import { newId } from "../../kernel/ids.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import { dropOtherCommunities, insertCommunities, type NodeMetrics, saveNodeMetrics, tagNodes } from "../../store/queries/analytics.ts";
-import { inSlices, type Pace } from "../rem/pace.ts";
+import { inSlices, type Pace } from "../pace.ts";
 import { loadGraph } from "./graph.ts";
 import type { RunMeasure } from "./measures.ts";
 

@@ -19,7 +19,7 @@ import {
 import { foldEntities } from "../../store/queries/entity-merge.ts";
 import { renameSubject } from "../../store/queries/facts.ts";
 import { FIRST_ID, windowEnd } from "../../store/queries/windows.ts";
-import { callPace, inSlices } from "../rem/pace.ts";
+import { inSlices, type PaceOfCall } from "../pace.ts";
 
 export interface EntityFold {
   readonly loser: DuplicateCandidate;
@@ -72,7 +72,13 @@ const byWorth = (a: DuplicateCandidate, b: DuplicateCandidate): number => b.obse
 const byLikeness = (x: LikelyPair, y: LikelyPair): number =>
   y.similarity - x.similarity || (x.a.name < y.a.name ? -1 : x.a.name > y.a.name ? 1 : x.a.id < y.a.id ? -1 : 1);
 
-export function createEntityDuplicates({ db, queue }: { readonly db: Database; readonly queue: { poke(): void } }): EntityDuplicates {
+export interface DuplicateParts {
+  readonly db: Database;
+  readonly queue: { poke(): void };
+  readonly paceOf: PaceOfCall;
+}
+
+export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): EntityDuplicates {
   const only = async (ctx: CallScope, rawName: string): Promise<DuplicateCandidate> => {
     const name = cleanName(rawName);
     const found = await db.read(ctx, (tx) => tx.all(candidatesNamed({ name, scope: ctx.scope })));
@@ -116,7 +122,7 @@ export function createEntityDuplicates({ db, queue }: { readonly db: Database; r
       };
       let likelyTotal = 0;
       let at = 0;
-      await inSlices(callPace(), ctx.signal, COMPARED, async (size) => {
+      await inSlices(paceOf(), ctx.signal, COMPARED, async (size) => {
         for (const pair of near.pairs(at, at + size)) {
           if (pair.a.nameKey !== "" && pair.a.nameKey === pair.b.nameKey && pair.a.projectId === pair.b.projectId) continue;
           likelyTotal++;

@@ -7,8 +7,8 @@ import type { CallScope } from "../../kernel/context.ts";
 import { ANSWER_RESERVE_MS, type Deadline } from "../../kernel/deadline.ts";
 import type { Database } from "../../store/port.ts";
 import { agingEpisodes, daysSinceDecay, fadingObservations, noteDecay, saveAged, saveFaded } from "../../store/queries/fading.ts";
-import type { Pace } from "../rem/pace.ts";
-import { walk } from "../rem/walk.ts";
+import type { Pace } from "../pace.ts";
+import { walk } from "../walk.ts";
 
 /** Rows rewritten in one transaction: an update of a row costs as much as storing it, about a millisecond in the embedded engine. */
 const MOST_REWRITTEN = 25;

@@ -1,6 +1,7 @@
 /** Everything that keeps a memory in order, for the tool and for the cycle. */
 import type { NodeMetricsService } from "../analytics/node-metrics.ts";
 import type { Reembed } from "../embedding/reembed.ts";
+import type { PaceOfCall } from "../pace.ts";
 import type { Fading } from "./fading.ts";
 import type { Overview } from "./overview.ts";
 import type { Pairs } from "./pairs.ts";
@@ -15,4 +16,6 @@ export interface Maintenance {
   readonly summaries: Summaries;
   readonly reembed: Reembed;
   readonly nodeMetrics: NodeMetricsService;
+  /** For what takes long in a call. */
+  readonly paceOf: PaceOfCall;
 }

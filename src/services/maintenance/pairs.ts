@@ -18,7 +18,7 @@ import {
 } from "../../store/queries/near-pairs.ts";
 import { FIRST_ID } from "../../store/queries/windows.ts";
 import type { FactMirror } from "../facts.ts";
-import { callPace, inSlices } from "../rem/pace.ts";
+import { inSlices, type PaceOfCall } from "../pace.ts";
 
 /** Pairs merged by one call. */
 const MOST_MERGED = 100;
@@ -70,11 +70,17 @@ const mayRetire = ({ keeper, loser }: ReturnType<typeof survivorOf>) =>
   isAtLeastAsTrusted(keeper.trust, loser.trust) &&
   (!isKept(loser) || keeper.observationType === loser.observationType);
 
-export function createPairs({ db, facts }: { readonly db: Database; readonly facts: FactMirror }): Pairs {
+export interface PairParts {
+  readonly db: Database;
+  readonly facts: FactMirror;
+  readonly paceOf: PaceOfCall;
+}
+
+export function createPairs({ db, facts, paceOf }: PairParts): Pairs {
   /** Hands over near pairs slice by slice; false where the time was over before the last. */
   async function walk(ctx: CallContext, above: number, take: (pairs: readonly ObservationPair[]) => void): Promise<boolean> {
     const { scope } = ctx;
-    const pace = callPace();
+    const pace = paceOf(ctx.id);
     const isOver = () => ctx.deadline.remainingMs() < ANSWER_RESERVE_MS;
 
     const compareSmall = async (entities: readonly { readonly id: string; readonly live: number }[]): Promise<void> => {

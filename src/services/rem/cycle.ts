@@ -17,7 +17,7 @@ import {
   secondsSinceCycle,
   takeLlmCall,
 } from "../../store/queries/rem-cycles.ts";
-import type { Pace } from "./pace.ts";
+import type { Pace } from "../pace.ts";
 import type { Phase, PhaseContext, PhaseOutcome, RemParts } from "./phase.ts";
 
 /** `data-model.md` §12. */

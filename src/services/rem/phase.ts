@@ -7,8 +7,8 @@ import type { Database } from "../../store/port.ts";
 import type { NodeMetricsService } from "../analytics/node-metrics.ts";
 import type { Chunks } from "../chunks.ts";
 import type { Ingest } from "../ingest/ingest.ts";
+import type { Pace } from "../pace.ts";
 import type { Autolink } from "../relations/autolink.ts";
-import type { Pace } from "./pace.ts";
 
 export interface RemSettings {
   readonly autolink: boolean;

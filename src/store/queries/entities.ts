@@ -74,9 +74,10 @@ export const entitiesWithKey = query(
  */
 export function isVouchedFor(alias: string): SQL {
   const id = sql.raw(`${alias}.id`);
-  const has = (trust: string) => sql`(
-    exists (select from brain_observations as w where w.entity_id = ${id} and w.trust = ${sql.raw(`'${trust}'`)})
-    or exists (select from brain_episodes as w where w.entity_id = ${id} and w.trust = ${sql.raw(`'${trust}'`)}))`;
+  // Not `exists`: the planner may answer that from a table of every entity, read whole for each page of a walk (100 ms at 100,000 observations).
+  const found = (table: string, trust: string) => sql`(
+    select true from ${sql.raw(table)} as w where w.entity_id = ${id} and w.trust = ${sql.raw(`'${trust}'`)} limit 1)`;
+  const has = (trust: string) => sql`coalesce(${found("brain_observations", trust)}, ${found("brain_episodes", trust)}, false)`;
   return sql`(${has("trusted")} or not ${has("quarantined")})`;
 }
 

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { createEntityDuplicates } from "../../../src/services/duplicates/entities.ts";
+import { createCalls, paceBehind } from "../../../src/services/pace.ts";
 import { keysToEntities } from "../../../src/store/queries/entity-duplicates.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
 import { colliding } from "../../support/colliding.ts";
@@ -13,7 +14,8 @@ const everything = testScope({ scope: { kind: "everything" } });
 
 eachEngine("entities that are one", (engine) => {
   beforeEach(() => engine.db.reset());
-  const duplicates = () => createEntityDuplicates({ db: engine.db, queue: { poke: () => {} } });
+  const paceOf = paceBehind(createCalls());
+  const duplicates = () => createEntityDuplicates({ db: engine.db, queue: { poke: () => {} }, paceOf });
   const add = (name: string, content: string, projectId?: string) =>
     graphOver(engine.db).caller(projectId === undefined ? { kind: "none" } : { kind: "project", id: projectId })("cuba_cronica", {
       action: "add",
@@ -58,7 +60,9 @@ eachEngine("entities that are one", (engine) => {
 
   test("a read that collides and runs again shows nothing twice", async () => {
     for (const name of ["Mapupita-Web", "mapupita_web", "Mapupita Webs"]) await create(name);
-    const { exact, likelyTotal } = await createEntityDuplicates({ db: colliding(engine.db), queue: { poke: () => {} } }).report(everything);
+    const { exact, likelyTotal } = await createEntityDuplicates({ db: colliding(engine.db), queue: { poke: () => {} }, paceOf }).report(
+      everything,
+    );
     expect([exact.length, likelyTotal]).toEqual([1, 2]);
   });
 

@@ -1,8 +1,8 @@
 /** Long observations without chunks, the longest first: they came by an import, or a crash lay between text and chunks. */
 import { longTexts, textsOf } from "../../../store/queries/rem-chores.ts";
-import { inSlices } from "../pace.ts";
+import { inSlices } from "../../pace.ts";
+import { walk } from "../../walk.ts";
 import type { Phase } from "../phase.ts";
-import { walk } from "../walk.ts";
 
 const WINDOW = { first: 500, most: 5_000 };
 /** Texts cut in one transaction: the first may be 2 MiB long. */

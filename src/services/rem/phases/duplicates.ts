@@ -1,9 +1,9 @@
 /** How many pairs of entity names nearly are one: counted, for `dedupe` to show. */
 import { createNearNames } from "../../../domain/near-names.ts";
 import { namesIn } from "../../../store/queries/rem-chores.ts";
-import { inSlices } from "../pace.ts";
+import { inSlices } from "../../pace.ts";
+import { walk } from "../../walk.ts";
 import type { Phase } from "../phase.ts";
-import { walk } from "../walk.ts";
 
 export const NEAR_NAME_SIMILARITY = 0.7;
 /** Counting ends here: a person who reads "1,000 and more" needs no better number. */

@@ -1,6 +1,6 @@
 /** What has run out: notes of working memory past their time, predictions that nobody resolved in half a year. No knowledge is among it. */
 import { purgeNotes, purgePredictions } from "../../../store/queries/rem-chores.ts";
-import { inSlices } from "../pace.ts";
+import { inSlices } from "../../pace.ts";
 import type { Phase } from "../phase.ts";
 
 const UNRESOLVED_DAYS = 180;

@@ -1,8 +1,8 @@
 /** Prepared words of rows that have none (`data-model.md` §4.0). */
 import { lexicalText } from "../../../domain/lexical.ts";
 import { saveWords, unprepared, wordTables } from "../../../store/queries/rem-chores.ts";
+import { walk } from "../../walk.ts";
 import type { Phase } from "../phase.ts";
-import { walk } from "../walk.ts";
 
 /** Rows of one cycle. */
 const MOST_ROWS = 500;

@@ -1,29 +1,33 @@
-/** How a cycle stays out of the way: small slices, and between two of them whoever is being served goes first. */
-import { abortError } from "../../store/transaction.ts";
+/** How long work stays out of the way: small slices, and between two of them whoever is being served goes first. */
+import { abortError } from "../store/transaction.ts";
 
-/** Calls of clients that are being answered now. */
+/** Calls of clients that are being answered now, by their ids. */
 export interface Calls {
   /** Counts a call until the returned function is called. */
-  enter(): () => void;
+  enter(id: string): () => void;
+  /** A call that takes long goes behind the others: it is counted no longer, so that nobody gives way to it, and gives way to them. */
+  standBack(id: string): void;
   /** Resolves when none is being answered, at once where that is now. */
   quiet(): Promise<void>;
 }
 
 export function createCalls(): Calls {
-  let running = 0;
+  const ahead = new Set<string>();
   let waiting: PromiseWithResolvers<void> | undefined;
+  const leave = (id: string) => {
+    ahead.delete(id);
+    if (ahead.size > 0) return;
+    waiting?.resolve();
+    waiting = undefined;
+  };
   return {
-    enter() {
-      running++;
-      return () => {
-        running--;
-        if (running > 0) return;
-        waiting?.resolve();
-        waiting = undefined;
-      };
+    enter(id) {
+      ahead.add(id);
+      return () => leave(id);
     },
+    standBack: leave,
     quiet() {
-      if (running === 0) return Promise.resolve();
+      if (ahead.size === 0) return Promise.resolve();
       waiting ??= Promise.withResolvers<void>();
       return waiting.promise;
     },
@@ -34,6 +38,8 @@ export function createCalls(): Calls {
 const SLICE_MS = 20;
 /** After so long a busy service gets a slice all the same, milliseconds: a cycle must come to its end. */
 const LONGEST_WAIT_MS = 500;
+/** The same for a call that somebody waits for, and that has a deadline: a search at 100,000 observations is over by then. */
+const LONGEST_WAIT_OF_A_CALL_MS = 100;
 /** Growth and shrinking of the next slice are bounded: one lucky or unlucky slice says little. */
 const MOST_GROWTH = 2;
 const MOST_SHRINKING = 0.25;
@@ -45,9 +51,9 @@ export interface Pace {
   now(): number;
 }
 
-export function createPace({ quiet }: Pick<Calls, "quiet">, clock: () => number = () => performance.now()): Pace {
+export function createPace({ quiet }: Pick<Calls, "quiet">, longestWaitMs = LONGEST_WAIT_MS): Pace {
   return {
-    now: clock,
+    now: () => performance.now(),
     async turn(signal) {
       // Requests whose bytes have arrived begin now, and are counted.
       await new Promise((resolve) => setImmediate(resolve));
@@ -55,7 +61,7 @@ export function createPace({ quiet }: Pick<Calls, "quiet">, clock: () => number 
       await Promise.race([
         quiet(),
         new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, LONGEST_WAIT_MS);
+          timer = setTimeout(resolve, longestWaitMs);
         }),
       ]);
       clearTimeout(timer);
@@ -64,8 +70,15 @@ export function createPace({ quiet }: Pick<Calls, "quiet">, clock: () => number 
   };
 }
 
-/** The pace of a call that somebody waits for: whoever came meanwhile gets a turn, and no more. */
-export const callPace = (): Pace => createPace({ quiet: () => Promise.resolve() });
+/** The pace of a call that takes long; work that somebody waits for without a call of a client has no id. */
+export type PaceOfCall = (callId?: string) => Pace;
+
+export function paceBehind(calls: Calls): PaceOfCall {
+  return (callId) => {
+    if (callId !== undefined) calls.standBack(callId);
+    return createPace(calls, LONGEST_WAIT_OF_A_CALL_MS);
+  };
+}
 
 /**
  * Runs `slice` until it answers false. The size of a slice follows the time that slices take.

@@ -1,9 +1,8 @@
 /** A walk over a table by id, one transaction a window. */
-import type { CallScope } from "../../kernel/context.ts";
-import type { Tx } from "../../store/port.ts";
-import { FIRST_ID, type Walkable, type Window, windowEnd } from "../../store/queries/windows.ts";
+import type { CallScope } from "../kernel/context.ts";
+import type { Database, Tx } from "../store/port.ts";
+import { FIRST_ID, type Walkable, type Window, windowEnd } from "../store/queries/windows.ts";
 import { inSlices, type Pace } from "./pace.ts";
-import type { RemParts } from "./phase.ts";
 
 export interface Walk {
   readonly table: Walkable;
@@ -27,7 +26,7 @@ export interface Step {
  */
 export async function walk(
   ctx: CallScope & { readonly pace: Pace },
-  { db }: Pick<RemParts, "db">,
+  { db }: { readonly db: Database },
   { table, first, most, writes }: Walk,
   step: (tx: Tx, window: Window, size: number) => Promise<Step | undefined>,
 ): Promise<void> {
