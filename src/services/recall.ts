@@ -7,7 +7,15 @@ import { oneLine, visible } from "../kernel/text.ts";
 import { tokenCounter } from "../kernel/tokens.ts";
 import type { Database, Query } from "../store/port.ts";
 import { projectByName } from "../store/queries/projects.ts";
-import { knownProcedures, lastSession, nameOfProject, namesakes, openErrors, topDecisions } from "../store/queries/recall.ts";
+import {
+  type KnownProcedure,
+  knownProcedures,
+  lastSession,
+  nameOfProject,
+  namesakes,
+  openErrors,
+  topDecisions,
+} from "../store/queries/recall.ts";
 import { DECISIONS_ENTITY } from "./decisions.ts";
 
 export interface Recalled {
@@ -49,8 +57,14 @@ interface Section {
 const byRecord = (a: { successes: number; failures: number; name: string }, b: typeof a) =>
   wilsonLowerBound(b.successes, b.failures) - wilsonLowerBound(a.successes, a.failures) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-const record = (successes: number, failures: number) =>
-  successes + failures === 0 ? "untried" : `${successes}/${successes + failures} ok`;
+/** What the order is made of, and what is newer than it: a last run that failed, and how the steps have done since they were changed. */
+function record({ successes, failures, successesSinceEdit, failuresSinceEdit, lastOutcome }: KnownProcedure): string {
+  const runs = successes + failures;
+  if (runs === 0) return "untried";
+  const since = successesSinceEdit + failuresSinceEdit;
+  const edited = since === runs ? "" : since === 0 ? ", not run since its edit" : `, ${successesSinceEdit}/${since} since its edit`;
+  return `${successes}/${runs} ok${lastOutcome === "failure" ? ", last run failed" : ""}${edited}`;
+}
 
 export function createRecall({ db }: { readonly db: Database }): Recall {
   const projectOfCall = async (ctx: CallScope, name: string | undefined) => {
@@ -109,10 +123,7 @@ export function createRecall({ db }: { readonly db: Database }): Recall {
             [...rows]
               .sort(byRecord)
               .slice(0, PROCEDURES)
-              .map(
-                ({ name, trigger, successes, failures }) =>
-                  `- ${oneLine(name, NAME_CHARS)} (${record(successes, failures)}): ${oneLine(trigger, ERROR_CHARS)}`,
-              ),
+              .map((known) => `- ${oneLine(known.name, NAME_CHARS)} (${record(known)}): ${oneLine(known.trigger, ERROR_CHARS)}`),
           ),
         ),
         ...(project === undefined

@@ -59,6 +59,7 @@ eachEngine("recall", (engine) => {
       sql`insert into brain_procedures (name, trigger_context, steps, success_count, failure_count, project_id) values
           ('release', 'before a release', '[{"do":"x"}]', 47, 3, ${id}::uuid), ('lucky', 'once', '[{"do":"x"}]', 1, 0, ${id}::uuid), ('new', 'never yet', '[{"do":"x"}]', 0, 0, ${id}::uuid)`,
     );
+    await rows(db(), sql`update brain_procedures set success_since_edit = success_count, failure_since_edit = failure_count`);
     await rows(db(), sql`insert into brain_entities (name, project_id) values ('SHOP_API worker', ${id}::uuid), ('shopXapi', ${id}::uuid)`);
     expect(await ask(scope)).toEqual({
       project: "shop_api",
@@ -79,6 +80,20 @@ eachEngine("recall", (engine) => {
         "Ask cuba_faro before answering from memory, and cuba_expediente with proposed_action before trying something that may have failed before.",
       ].join("\n"),
     });
+  });
+
+  test("a recipe shows what its totals hide: a last run that failed, and how its steps have done since they were changed", async () => {
+    await rows(
+      db(),
+      sql`insert into brain_procedures (name, trigger_context, steps, success_count, failure_count, success_since_edit, failure_since_edit, last_outcome) values
+          ('a', 'once', '[{"do":"x"}]', 8, 7, 8, 7, 'failure'), ('b', 'once', '[{"do":"x"}]', 6, 7, 0, 0, 'failure'),
+          ('c', 'once', '[{"do":"x"}]', 4, 7, 1, 0, 'success')`,
+    );
+    expect((await ask()).text.split("\n").slice(2, 5)).toEqual([
+      "- a (8/15 ok, last run failed): once",
+      "- b (6/13 ok, last run failed, not run since its edit): once",
+      "- c (4/11 ok, 1/1 since its edit): once",
+    ]);
   });
 
   test("a note can neither forge a line nor drive a terminal", async () => {

@@ -51,10 +51,22 @@ export const topDecisions = query(
   limit ${fixed(DECISIONS)}`,
 );
 
+const KnownProcedure = z.object({
+  name: z.string(),
+  trigger: z.string(),
+  successes: z.int(),
+  failures: z.int(),
+  successesSinceEdit: z.int(),
+  failuresSinceEdit: z.int(),
+  lastOutcome: z.enum(["success", "failure"]).nullable(),
+});
+export type KnownProcedure = z.output<typeof KnownProcedure>;
+
 export const knownProcedures = query(
-  z.object({ name: z.string(), trigger: z.string(), successes: z.int(), failures: z.int() }),
+  KnownProcedure,
   (q: OfScope) => sql`
-  select p.name, p.trigger_context as trigger, p.success_count as successes, p.failure_count as failures
+  select p.name, p.trigger_context as trigger, p.success_count as successes, p.failure_count as failures,
+    p.success_since_edit as "successesSinceEdit", p.failure_since_edit as "failuresSinceEdit", p.last_outcome as "lastOutcome"
   from brain_procedures as p
   where ${ofScope("p", q.scope)}
   order by p.success_count desc, p.name, p.id

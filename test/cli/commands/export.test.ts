@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../../src/cli/run.ts";
-import { skillText, slugOf, trackRecord } from "../../../src/cli/skill-file.ts";
+import { readRecipe, skillText, slugOf, trackRecord } from "../../../src/cli/skill-file.ts";
 import { noteName, noteNames, noteText } from "../../../src/cli/vault-notes.ts";
 import { fakeHost, type Script } from "../fake-host.ts";
 
@@ -111,6 +111,9 @@ const recipe = (name: string, more = {}) => ({
   successes: 47,
   failures: 3,
   reliability: 0.8378,
+  successesSinceEdit: 47,
+  failuresSinceEdit: 3,
+  lastRunFailed: false,
   ...more,
 });
 
@@ -153,6 +156,29 @@ test("a recipe's words make no markup, and its commands stand there to the lette
   expect(shown).toContain("Run: <code>echo `date`</code>");
   expect(shown).toContain("<pre><code>set -e\ncat &lt;&lt;'E'\n```\nE\n</code></pre>");
   expect(shown.match(/<ol>/g)?.length).toBe(1);
+});
+
+test("a skill tells what its totals hide: a last run that failed, and how the steps have done since they were changed", () => {
+  const told = (more: object) =>
+    skillText(recipe("Deploy", more), "deploy")
+      .split("\n")
+      .filter((line) => line.startsWith("> "));
+  expect(told({})).toEqual([]);
+  expect(told({ lastRunFailed: true })).toEqual(["> The last run failed."]);
+  expect(told({ successesSinceEdit: 0, failuresSinceEdit: 0 })).toEqual([
+    "> The steps were changed since; as they stand they have not been run yet.",
+  ]);
+  expect(told({ successesSinceEdit: 1, failuresSinceEdit: 1, lastRunFailed: true })).toEqual([
+    "> The last run failed.",
+    "> The steps were changed since; as they stand they worked 1 of 2 times.",
+  ]);
+  expect(
+    readRecipe({ name: "x", successes: 9, failures: 7, successesSinceEdit: 1, failuresSinceEdit: 0, lastOutcome: "failure" }),
+  ).toMatchObject({
+    successesSinceEdit: 1,
+    failuresSinceEdit: 0,
+    lastRunFailed: true,
+  });
 });
 
 test("skills writes ours, leaves what is somebody else's, numbers what would be one folder, and deletes stale ones only when told", async () => {
