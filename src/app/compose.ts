@@ -127,7 +127,7 @@ function assemble(
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
-  const { search, thresholdMeasure } = composeSearch(db, models);
+  const { search, thresholdMeasure } = composeSearch(db, models, graph.queue);
   const records = composeRecords({
     db,
     embedder,

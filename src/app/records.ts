@@ -10,6 +10,7 @@ import type { Identity } from "../services/identity/identity.ts";
 import type { NoteStore } from "../services/observations/store.ts";
 import { createProcedures } from "../services/procedures.ts";
 import type { Reminders } from "../services/reminders.ts";
+import type { FreshVectors } from "../services/search/arms/vector.ts";
 import { createTriggers } from "../services/triggers.ts";
 import { createWorkingMemory } from "../services/working-memory.ts";
 import type { Database } from "../store/port.ts";
@@ -21,7 +22,7 @@ export interface RecordsParts {
   readonly reminders: Reminders;
   readonly notes: NoteStore;
   /** Computes vectors behind the answers. */
-  readonly queue: { poke(): void };
+  readonly queue: { poke(): void } & FreshVectors;
   /** Tells viewers what happened, after the commit. */
   readonly publish: Publish;
   /** Key of the audit chain, read at each call. */

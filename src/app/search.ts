@@ -1,5 +1,6 @@
 /** Search with its abstention gate, and the measurement that the gate goes by. */
 
+import type { FreshVectors } from "../services/search/arms/vector.ts";
 import { createGate } from "../services/search/gate/gate.ts";
 import { createThresholdMeasure, type ThresholdMeasure } from "../services/search/gate/measure-threshold.ts";
 import { createSearch, type Search } from "../services/search/search.ts";
@@ -8,7 +9,11 @@ import type { Models } from "./models.ts";
 
 const clock = () => performance.now();
 
-export function composeSearch(db: OwnedDatabase, models: Models): { readonly search: Search; readonly thresholdMeasure: ThresholdMeasure } {
+export function composeSearch(
+  db: OwnedDatabase,
+  models: Models,
+  fresh: FreshVectors,
+): { readonly search: Search; readonly thresholdMeasure: ThresholdMeasure } {
   const { embedder, reranker, judge, rerank } = models;
   const { FUSION, ENTITY_FACTOID, OOD_THRESHOLD, OOD_FIT_LIMIT } = models.config.settings;
   const gate = createGate({ db, threshold: OOD_THRESHOLD.value, fitLimit: OOD_FIT_LIMIT.value, clock });
@@ -16,6 +21,7 @@ export function composeSearch(db: OwnedDatabase, models: Models): { readonly sea
     search: createSearch({
       db,
       embedder,
+      fresh,
       fusion: FUSION.value,
       entityLeg: ENTITY_FACTOID.value,
       rerank: { ...rerank, reranker },

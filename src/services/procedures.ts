@@ -22,7 +22,7 @@ import {
   putProcedure,
 } from "../store/queries/procedures.ts";
 import type { Page } from "./observations/observations.ts";
-import { embedQuestion } from "./search/arms/vector.ts";
+import { embedQuestion, type FreshVectors } from "./search/arms/vector.ts";
 
 export type { NewProcedure, Procedure, Step } from "../store/queries/procedures.ts";
 
@@ -63,7 +63,7 @@ export interface ProceduresParts {
   readonly db: Database;
   readonly embedder: Embedder;
   /** Told after each commit that stored a text. */
-  readonly queue: { poke(): void };
+  readonly queue: { poke(): void } & FreshVectors;
 }
 
 async function missing(tx: Tx, ctx: CallContext, name: string, untouched: string): Promise<Error> {
@@ -139,7 +139,7 @@ export function createProcedures({ db, embedder, queue }: ProceduresParts): Proc
     },
 
     async search(ctx, query, { limit, offset }) {
-      const question = await embedQuestion(ctx, embedder, query);
+      const question = await embedQuestion(ctx, embedder, query, queue);
       const vector = "vector" in question ? question.vector : undefined;
       const unrelated = vector === undefined ? [] : await unrelatedTo(ctx, vector);
       return await db.read(ctx, async (tx) => {

@@ -10,6 +10,7 @@ import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import type { Judge } from "../../src/services/judge/judge.ts";
+import type { FreshVectors } from "../../src/services/search/arms/vector.ts";
 import { createGate } from "../../src/services/search/gate/gate.ts";
 import type { RerankStage } from "../../src/services/search/rerank.ts";
 import { createSearch } from "../../src/services/search/search.ts";
@@ -25,7 +26,7 @@ export const LABEL = embeddingLabel("test-model");
 export const noEmbedder: Embedder = {
   label: LABEL,
   dimensions: 384,
-  status: () => ({ state: "missing", reason: "no embedding model is installed." }),
+  status: () => ({ state: "missing", reason: "No embedding model is installed. Install it with 'memory-industry models embed'." }),
   warm: () => {},
   embed: async () => {
     throw unavailable("no embedding model is installed.");
@@ -65,6 +66,7 @@ export const callContext = (given: Partial<CallContext> = {}): CallContext => ({
 
 export interface SearchOptions {
   readonly embedder?: Embedder;
+  readonly fresh?: FreshVectors;
   readonly fusion?: FusionMode;
   readonly entityLeg?: boolean;
   readonly rerank?: RerankStage;
@@ -77,10 +79,10 @@ export interface SearchOptions {
 /** `cuba_faro` over a database: arguments in, answer out. */
 export function faroOver(
   db: Database,
-  { embedder = noEmbedder, fusion = "scores", entityLeg = true, rerank, judge, oodThreshold, clock = () => 0 }: SearchOptions = {},
+  { embedder = noEmbedder, fresh, fusion = "scores", entityLeg = true, rerank, judge, oodThreshold, clock = () => 0 }: SearchOptions = {},
 ) {
   const gate = createGate({ db, threshold: oodThreshold, fitLimit: 5_000, clock });
-  const service = createSearch({ db, embedder, fusion, entityLeg, rerank, judge, gate });
+  const service = createSearch({ db, embedder, fresh, fusion, entityLeg, rerank, judge, gate });
   const services = { search: service, presentation: { compactChars: 1_200 } } as Partial<Services> as Services;
   const ask = async (args: Record<string, unknown>, ctx: CallContext = callContext()): Promise<Answer> => {
     const parsed = search.parse(args);

@@ -34,6 +34,11 @@ export interface EmbeddingQueue {
   backfill(limit: number, signal: AbortSignal): Promise<number>;
   /** Waits until no text is left to embed, at most `limitMs`. @returns how many have no vector yet; 0 where no model is there to make one. */
   drain(limitMs: number): Promise<number>;
+  /**
+   * Waits for the vectors of the last few writes, at most `limitMs`: whoever reads its own write finds it ranked as it will be. Returns at once where
+   * nothing waits, and where more waits than one round: nobody's question waits for a backlog. Never throws.
+   */
+  caughtUp(limitMs: number): Promise<void>;
   /** Rounds end; what runs is given up. Texts without a vector wait in the database. */
   stop(): Promise<void>;
 }
@@ -58,6 +63,10 @@ export function createEmbeddingQueue({ db, embedder, vectors, log, later = unref
   let again = false;
   let failures = 0;
   let pausing = false;
+  /** More texts wait than the round that runs takes. */
+  let behind = false;
+  /** Told when `behind` turns true. */
+  const waiting = new Set<() => void>();
 
   const canEmbed = () => {
     const { state } = embedder.status();
@@ -91,10 +100,13 @@ export function createEmbeddingQueue({ db, embedder, vectors, log, later = unref
   /** Rounds until nothing is left or the model is gone. */
   const work = async () => {
     let idle = 0;
+    behind = false;
     do {
       again = false;
       while (canEmbed()) {
         const texts = await next("newest", ROUND_TEXTS);
+        behind = texts.length === ROUND_TEXTS;
+        if (behind) for (const giveUp of waiting) giveUp();
         if (texts.length === 0) break;
         const round = await vectors.embed(ctx, texts);
         remember(round.failed);
@@ -167,6 +179,19 @@ export function createEmbeddingQueue({ db, embedder, vectors, log, later = unref
         return left?.count ?? 0;
       } finally {
         clearTimeout(handle);
+      }
+    },
+
+    async caughtUp(limitMs) {
+      if (running === undefined || pausing || behind) return;
+      const given = Promise.withResolvers<void>();
+      const handle = setTimeout(given.resolve, limitMs);
+      waiting.add(given.resolve);
+      try {
+        await Promise.race([running, given.promise]);
+      } finally {
+        clearTimeout(handle);
+        waiting.delete(given.resolve);
       }
     },
 

@@ -15,7 +15,7 @@ import { createAges } from "./ages.ts";
 import { analyse } from "./analyse.ts";
 import { connectionsOf, MOST_EXTRAS } from "./arms/graph.ts";
 import { createMentionCache } from "./arms/mentions.ts";
-import { embedQuestion, type QuestionVector } from "./arms/vector.ts";
+import { embedQuestion, type FreshVectors, type QuestionVector } from "./arms/vector.ts";
 import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
 import { degradationOf } from "./degraded.ts";
 import { type Gate, type GateOutcome, type OpenGate, UNDECIDED } from "./gate/gate.ts";
@@ -37,6 +37,8 @@ export interface Search extends Verifier {
 export interface SearchParts {
   readonly db: Database;
   readonly embedder: Embedder;
+  /** Undefined where nothing computes vectors behind the writes. */
+  readonly fresh?: FreshVectors | undefined;
   readonly fusion: FusionMode;
   /** The leg that brings observations of the entities a question names (`MEMORY_INDUSTRY_ENTITY_FACTOID`). */
   readonly entityLeg: boolean;
@@ -51,7 +53,7 @@ export interface SearchParts {
 /** Notes of a session that say what it is about. */
 const SESSION_NOTES = 20;
 
-export function createSearch({ db, embedder, fusion: configured, entityLeg, rerank, judge, gate }: SearchParts): Search {
+export function createSearch({ db, embedder, fresh, fusion: configured, entityLeg, rerank, judge, gate }: SearchParts): Search {
   const mentionCache = createMentionCache();
   const missingVectors = createMissingVectors(() => performance.now());
   const writing = new Set<Promise<void>>();
@@ -78,12 +80,12 @@ export function createSearch({ db, embedder, fusion: configured, entityLeg, rera
   };
 
   return {
-    ...createVerifier({ db, embedder, judge }),
+    ...createVerifier({ db, embedder, fresh, judge }),
     async hybrid(ctx, request, ablation = {}) {
       const analysis = analyse(request.query);
       const fusion = ablation.fusion ?? configured;
       const wantsVector = holdsObservations(request.scope) && ablation.noVector !== true;
-      const question: QuestionVector | undefined = wantsVector ? await embedQuestion(ctx, embedder, request.query) : undefined;
+      const question: QuestionVector | undefined = wantsVector ? await embedQuestion(ctx, embedder, request.query, fresh) : undefined;
       const filters: Filters = {
         scope: ctx.scope,
         includeUnscoped: request.includeUnscoped,

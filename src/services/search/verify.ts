@@ -17,7 +17,7 @@ import { evidenceRows, insertPrediction, resolvedPredictions, similarTo } from "
 import type { ClaimJudgment, Judge, JudgeBackend, TriedRung } from "../judge/judge.ts";
 import { createAges } from "./ages.ts";
 import { analyse } from "./analyse.ts";
-import { embedQuestion, type QuestionVector, searchVectors } from "./arms/vector.ts";
+import { embedQuestion, type FreshVectors, type QuestionVector, searchVectors } from "./arms/vector.ts";
 import { searchWords } from "./arms/words.ts";
 import { degradationOf } from "./degraded.ts";
 import { runLegs } from "./legs.ts";
@@ -62,6 +62,7 @@ export interface Verifier {
 export interface VerifierParts {
   readonly db: Database;
   readonly embedder: Embedder;
+  readonly fresh?: FreshVectors | undefined;
   /** Undefined where nobody judges claims. */
   readonly judge: Judge | undefined;
 }
@@ -107,10 +108,10 @@ function interpretationOf(level: Grounding["level"], evidence: readonly Evidence
 /** A row of evidence before anybody judged it; `read` is what a judge gets to see. */
 type Gathered = Omit<Evidence, "judgment" | "differs"> & { readonly read: string };
 
-export function createVerifier({ db, embedder, judge }: VerifierParts): Verifier {
+export function createVerifier({ db, embedder, fresh, judge }: VerifierParts): Verifier {
   return {
     async verify(ctx, claim) {
-      const question = await embedQuestion(ctx, embedder, claim);
+      const question = await embedQuestion(ctx, embedder, claim, fresh);
       const filters: Filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
       const { value: gathered, failed } = await runLegs(db, ctx, async (run, tx) => {
         const byWords = (await run("words", (t) => similarByWords(t, claim, filters))) ?? [];

@@ -55,6 +55,44 @@ eachEngine("the embedding queue", (engine) => {
     expect(embedder.asked).toEqual(["Postgres (concept): needs a restart after an upgrade"]);
   });
 
+  test("whoever reads its own write waits for the vector of it", async () => {
+    const { add, embedder, queue } = withModel();
+    await queue.caughtUp(DRAIN_MS);
+    const slow = Promise.withResolvers<void>();
+    embedder.before = () => slow.promise;
+    await add("listens on port 9090");
+    let isDone = false;
+    const waiting = queue.caughtUp(DRAIN_MS).then(() => {
+      isDone = true;
+    });
+    expect([await missing(), isDone]).toEqual([1, false]);
+    slow.resolve();
+    await waiting;
+    expect(await missing()).toBe(0);
+  });
+
+  test("nobody waits longer than it wants, nor for a backlog", async () => {
+    const { add, embedder, queue } = withModel();
+    const slow = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    embedder.before = () => {
+      asked.resolve();
+      return slow.promise;
+    };
+    await add("the first of nine");
+    await queue.caughtUp(1);
+    expect(await missing()).toBe(1);
+    for (let count = 0; count < 8; count++) await add(`another one with the number ${count}`);
+    slow.resolve();
+    const backlog = Promise.withResolvers<void>();
+    embedder.before = () => backlog.promise;
+    // The next round is full: what waits behind it is not known.
+    await queue.caughtUp(DRAIN_MS);
+    expect(await missing()).toBeGreaterThanOrEqual(8);
+    backlog.resolve();
+    expect(await queue.drain(DRAIN_MS)).toBe(0);
+  });
+
   test("makes vectors of slices, episodes and procedures too, and a row is ready with all of its own", async () => {
     const { add, caller, queue, embedder } = withModel();
     const long = "One sentence of many about it. ".repeat(100);

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { vectorParam } from "../../../src/store/codecs.ts";
 import { eachEngine } from "../../support/engines.ts";
 import {
   callContext,
@@ -127,6 +129,26 @@ eachEngine("cuba_faro without a model", (engine) => {
 
 eachEngine("cuba_faro with a model", (engine) => {
   beforeEach(() => engine.db.reset());
+
+  test("a correction whose vector is on its way ranks as it will rank: the question waits for it, in a search and in a check", async () => {
+    const { db } = engine;
+    const query = "which port does the gateway use";
+    await seedObservation(db, { entity: "database", content: "Postgres listens on port 5432", vector: vectorOf({ 0: 1, 1: 1 }) });
+    const corrected = await seedObservation(db, { entity: "gateway", content: "The API gateway listens on port 9090" });
+    let waited = 0;
+    const fresh = {
+      caughtUp: async () => {
+        waited++;
+        const vector = sql`update brain_observations set embedding = ${vectorParam(vectorOf({ 0: 1 }))}, embedding_model = ${LABEL}::text where id = ${corrected}::uuid`;
+        await db.write(callContext(), (tx) => tx.run(vector));
+      },
+    };
+    const { ask } = faroOver(db, { embedder: embedderOf({ [query]: vectorOf({ 0: 1 }) }), fresh });
+    const answer = await ask({ query });
+    expect([idsOf(answer)[0], answer.degraded, waited]).toEqual([corrected, undefined, 1]);
+    await ask({ query, mode: "verify" });
+    expect(waited).toBe(2);
+  });
 
   test("finds by meaning what shares no word, a healthy answer carries no sign of degradation", async () => {
     const { db } = engine;

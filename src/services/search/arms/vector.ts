@@ -12,24 +12,36 @@ import type { Ages } from "../ages.ts";
 /** Share of the time a call has left that the question's vector may take; loading the model is part of it. */
 const EMBED_SHARE = 0.4;
 
-/** The command that brings what is missing. */
-export const NO_MODEL = "memory-industry models embed";
+/** How long a question waits for the vectors of the writes before it, milliseconds: some eight short texts (13 ms each with multilingual-e5-small), or one long. */
+const CATCH_UP_MS = 200;
+
+/** The queue that computes vectors after a write was answered. */
+export interface FreshVectors {
+  /** Waits for the last few of them, at most `limitMs`; never throws. */
+  caughtUp(limitMs: number): Promise<void>;
+}
+
+/** The command that says what is the matter. */
 export const CHECK = "memory-industry doctor";
 
 export type QuestionVector = { readonly vector: Float32Array } | { readonly lost: string };
 
-/** The vector of a question, or a sentence that says why there is none. Never throws but for a call that is over. */
+/**
+ * The vector of a question, or a sentence that says why there is none. Never throws but for a call that is over. A row without a vector has no voice in
+ * the vector arm: a correction once ranked behind an unrelated row for as long as its vector was on the way, so the last few are waited for.
+ */
 export async function embedQuestion(
   ctx: Pick<CallContext, "deadline" | "signal">,
   embedder: Embedder,
   query: string,
+  fresh?: FreshVectors,
 ): Promise<QuestionVector> {
   const state = embedder.status();
-  if (state.state === "missing")
-    return { lost: `Meaning was not searched, only words: no embedding model is installed. '${NO_MODEL}' installs one.` };
+  if (state.state === "missing") return { lost: `Meaning was not searched, only words. ${state.reason}` };
   using limit = signalUntil(ctx.deadline.share(EMBED_SHARE), ctx.signal);
   try {
     const [vector] = await embedder.embed([query], "query", limit.signal);
+    await fresh?.caughtUp(Math.min(CATCH_UP_MS, ctx.deadline.remainingMs() * EMBED_SHARE));
     return vector === undefined ? { lost: `Meaning was not searched: the model gave no vector. Run '${CHECK}'.` } : { vector };
   } catch (error) {
     if (ctx.signal.aborted) throw error;
