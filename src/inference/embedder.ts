@@ -78,7 +78,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
 
   const failed = (reason: string) =>
     unavailable(
-      `The embedding model ${settings.name} does not work: ${reason} Nothing was written. 'memory-industry doctor' shows more; '${INSTALL_COMMAND}' downloads the model again.`,
+      `The embedding model ${settings.name} does not work: ${reason} Nothing was written. To mend it: ${host.model.remedy ?? `run '${INSTALL_COMMAND}' again`}.`,
     );
   const explained = (error: unknown): unknown => {
     if (!(error instanceof NotReady)) return error;

@@ -4,11 +4,14 @@ import type { Deadline } from "../kernel/deadline.ts";
 
 export type EmbedRole = "query" | "passage";
 
-/** `ready`: loaded · `idle`: installed, not loaded yet · `missing`: nothing installed, no fault · `failed`: installed and does not load. */
+/**
+ * `ready`: loaded · `idle`: installed, not loaded yet · `missing`: nothing installed, no fault · `failed`: installed and does not load.
+ * `remedy`: what helps where the command that installs the model does not, because a variable names another place.
+ */
 export type ModelState =
   | { readonly state: "ready" | "idle" | "loading"; readonly model: string }
-  | { readonly state: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean }
-  | { readonly state: "failed"; readonly model: string; readonly reason: string };
+  | { readonly state: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean; readonly remedy?: string | undefined }
+  | { readonly state: "failed"; readonly model: string; readonly reason: string; readonly remedy?: string | undefined };
 
 export interface Embedder {
   /** What is stored in `embedding_model` beside each vector: model name plus the form of the text that was embedded. */

@@ -13,7 +13,7 @@ export default ownerCheck("nli_entailment", async ({ entailment, goldenPairs, de
   if (before.state === "missing") {
     return before.isDisabledByPlan === true
       ? warn(before.reason, "only a restart with more memory, or an explicit CUBA_NLI_PATH, changes it")
-      : warn(`${before.reason} cuba_faro mode=verify answers unknown where no other judge is chosen.`, INSTALL);
+      : warn(`${before.reason} cuba_faro mode=verify answers unknown where no other judge is chosen.`, before.remedy ?? INSTALL);
   }
   let golden = "";
   if (deep) {
@@ -27,6 +27,6 @@ export default ownerCheck("nli_entailment", async ({ entailment, goldenPairs, de
     }
   }
   const now = entailment.status();
-  if (now.state === "failed") return fail(`${now.model} does not load: ${now.reason}`, INSTALL);
+  if (now.state === "failed") return fail(`${now.model} does not load: ${now.reason}`, now.remedy ?? INSTALL);
   return ok(`${before.model}, ${now.state === "ready" ? "loaded" : "on disk, not tried yet"}${golden}`);
 });

@@ -1,5 +1,6 @@
 import { fail, ok, ownerCheck, warn } from "../check.ts";
 
+const INSTALL = "memory-industry models embed";
 /** Below it the model gives other vectors than when it was packed: wrong pooling is 0.85, a lost prefix 0.97. */
 const LEAST_COSINE = 0.999;
 
@@ -9,9 +10,9 @@ export default ownerCheck("onnx_model", async ({ embedder, goldenCosine, deep, s
     case "missing":
       return state.isDisabledByPlan === true
         ? warn(state.reason, "only a restart with more memory, or an explicit ONNX_MODEL_PATH, changes it")
-        : warn(state.reason, "memory-industry models embed");
+        : warn(`search runs on words alone: ${state.reason}`, state.remedy ?? INSTALL);
     case "failed":
-      return fail(`${state.model} does not load: ${state.reason}`, "memory-industry models embed");
+      return fail(`${state.model} does not load: ${state.reason}`, state.remedy ?? INSTALL);
     default: {
       const detail = `${state.model}, ${embedder.dimensions} dimensions, ${state.state === "ready" ? "loaded" : "on disk, not loaded yet"}`;
       // Comparing loads the model: only when it is loaded anyway, or when asked to.
@@ -19,7 +20,7 @@ export default ownerCheck("onnx_model", async ({ embedder, goldenCosine, deep, s
       const cosine = await goldenCosine(signal);
       return cosine >= LEAST_COSINE
         ? ok(`${detail}, golden vector matches`)
-        : fail(`${detail}, but its golden vector is off (cosine ${cosine.toFixed(4)})`, "memory-industry models embed");
+        : fail(`${detail}, but its golden vector is off (cosine ${cosine.toFixed(4)})`, INSTALL);
     }
   }
 });

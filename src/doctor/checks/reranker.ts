@@ -12,7 +12,7 @@ export default ownerCheck("reranker", async ({ reranker, rerank, goldenPairs, de
   if (before.state === "missing") {
     return before.isDisabledByPlan === true
       ? warn(before.reason, "only a restart with more memory, or an explicit CUBA_RERANKER_PATH, changes it")
-      : warn(before.reason, INSTALL);
+      : warn(before.reason, before.remedy ?? INSTALL);
   }
   let golden = "";
   if (deep) {
@@ -27,6 +27,6 @@ export default ownerCheck("reranker", async ({ reranker, rerank, goldenPairs, de
     }
   }
   const now = reranker.status();
-  if (now.state === "failed") return fail(`${now.model} does not load: ${now.reason}`, INSTALL);
+  if (now.state === "failed") return fail(`${now.model} does not load: ${now.reason}`, now.remedy ?? INSTALL);
   return ok(`${before.model}, ${now.state === "ready" ? "loaded" : "on disk, not tried yet"}${golden}, ${use}, depth ${rerank.depth}`);
 });

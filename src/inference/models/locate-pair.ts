@@ -39,12 +39,25 @@ export interface PairModel {
   readonly golden: GoldenPairs | undefined;
   /** One sentence about what is wrong with using it all the same. */
   readonly remark: string | undefined;
+  readonly remedy?: string | undefined;
 }
 
 export type LocatedPair =
   | PairModel
-  | { readonly kind: "missing"; readonly name: string; readonly reason: string; readonly isDisabledByPlan?: boolean }
-  | { readonly kind: "refused"; readonly name: string; readonly reason: string; readonly stamp: string };
+  | {
+      readonly kind: "missing";
+      readonly name: string;
+      readonly reason: string;
+      readonly isDisabledByPlan?: boolean;
+      readonly remedy?: string | undefined;
+    }
+  | {
+      readonly kind: "refused";
+      readonly name: string;
+      readonly reason: string;
+      readonly stamp: string;
+      readonly remedy?: string | undefined;
+    };
 
 /** Catalogue directories: the one that is read where no path is given; the plan names the light one by its path. */
 const LEAF: Readonly<Record<PairSlot, string>> = { reranker: "reranker", nli: "models-nli" };
@@ -55,6 +68,9 @@ const MISSING: Readonly<Record<PairSlot, string>> = {
 const VARIABLE: Readonly<Record<PairSlot, string>> = { reranker: "CUBA_RERANKER_PATH", nli: "CUBA_NLI_PATH" };
 /** No model of the two kinds reads more; longer pairs only cost time (`retrieval.md` §4.3). */
 const MOST_TOKENS = 512;
+
+const pathRemedy = (slot: PairSlot) =>
+  `put the whole model where ${VARIABLE[slot]} points, or unset it and run 'memory-industry models ${slot}'`;
 
 const configSchema = z.looseObject({
   id2label: z.record(z.string(), z.string()).optional(),
@@ -74,20 +90,21 @@ export async function locatePairModel(places: PairPlaces): Promise<LocatedPair> 
   const roots = [places.cacheRoot, places.legacyCacheRoot].filter((root) => root !== undefined);
   for (const path of explicitPath === undefined ? roots.map((root) => join(root, LEAF[slot])) : [explicitPath]) {
     const files = await modelFiles(path);
-    if (files !== undefined) return await described(slot, name, files);
+    if (files !== undefined) return await described(slot, name, files, explicitPath === undefined ? undefined : pathRemedy(slot));
   }
   if (explicitPath === undefined) return { kind: "missing", name, reason: MISSING[slot] };
   return {
     kind: "missing",
     name,
     reason: `${VARIABLE[slot]} names no model directory (model.onnx with tokenizer.json): the model is off.`,
+    remedy: pathRemedy(slot),
   };
 }
 
-async function described(slot: PairSlot, standardName: string, files: ModelFiles): Promise<LocatedPair> {
+async function described(slot: PairSlot, standardName: string, files: ModelFiles, remedy: string | undefined): Promise<LocatedPair> {
   const config = await readConfig(files.directory);
   const stamp = [...files.stamps, config.stamp].join(" ");
-  const refused = (name: string, reason: string): LocatedPair => ({ kind: "refused", name, reason, stamp });
+  const refused = (name: string, reason: string): LocatedPair => ({ kind: "refused", name, reason, stamp, remedy });
   let description: ModelDescription | undefined;
   try {
     description = await readDescription(files.directory);
@@ -102,7 +119,7 @@ async function described(slot: PairSlot, standardName: string, files: ModelFiles
   if (pinned !== undefined && pinned.size !== files.graphBytes) {
     return refused(
       name,
-      `${files.graphName} has ${files.graphBytes} bytes where ${pinned.size} are expected: the file is not whole. Run 'memory-industry models ${slot}' again.`,
+      `${files.graphName} has ${files.graphBytes} bytes where ${pinned.size} are expected: the file is not whole. To mend it: ${remedy ?? `run 'memory-industry models ${slot}' again`}.`,
     );
   }
   const labels = slot === "nli" ? labelsOf(config.value, description) : [];
@@ -118,6 +135,7 @@ async function described(slot: PairSlot, standardName: string, files: ModelFiles
     labels,
     fingerprint: pinned?.sha256 ?? files.stamps[0] ?? "",
     stamp,
+    remedy,
     golden: description?.golden,
     remark:
       slot === "nli" && files.graphName === "model_quantized.onnx"

@@ -29,15 +29,31 @@ export type LocatedModel =
       readonly fingerprint: string;
       /** Changes whenever a file of the model is replaced, good or bad: a failed load is worth another try. */
       readonly stamp: string;
+      readonly remedy?: string | undefined;
     }
-  | { readonly kind: "missing"; readonly settings: EmbeddingSettings; readonly reason: string; readonly isDisabledByPlan?: boolean }
-  | { readonly kind: "refused"; readonly settings: EmbeddingSettings; readonly reason: string; readonly stamp: string };
+  | {
+      readonly kind: "missing";
+      readonly settings: EmbeddingSettings;
+      readonly reason: string;
+      readonly isDisabledByPlan?: boolean;
+      readonly remedy?: string | undefined;
+    }
+  | {
+      readonly kind: "refused";
+      readonly settings: EmbeddingSettings;
+      readonly reason: string;
+      readonly stamp: string;
+      readonly remedy?: string | undefined;
+    };
 
 /** Today's name first, then that of older caches. */
 const GRAPH_FILES = ["model.onnx", "model_quantized.onnx"];
 
 /** The one command that makes a missing model present. */
 export const INSTALL_COMMAND = "memory-industry models embed";
+
+/** Installing goes to the cache directory, which is not looked at while the variable is set. */
+const PATH_REMEDY = `put the whole model where ONNX_MODEL_PATH points, or unset it and run '${INSTALL_COMMAND}'`;
 
 /** A path that the memory plan writes: it never exists, and its name tells "does not fit this machine" from "not installed". */
 export const DISABLED_BY_PLAN = "disabled-by-resource-plan";
@@ -47,19 +63,22 @@ export async function locateEmbeddingModel(places: EmbeddingPlaces): Promise<Loc
   const settings = expectedSettings(places.overrides);
   if (places.explicitPath?.includes(DISABLED_BY_PLAN)) {
     const reason =
-      "The memory of this machine does not hold the embedding model, so the resource plan switched it off and search runs on words alone; 'memory-industry doctor' shows the plan.";
+      "The memory of this machine does not hold the embedding model, so the resource plan switched it off; 'memory-industry doctor' shows the plan.";
     return { kind: "missing", settings, reason, isDisabledByPlan: true };
   }
   for (const candidate of candidates(places)) {
     const files = await modelFiles(candidate);
-    if (files !== undefined) return await described(files, settings, places.overrides);
+    if (files !== undefined)
+      return {
+        ...(await described(files, settings, places.overrides)),
+        ...(places.explicitPath === undefined ? {} : { remedy: PATH_REMEDY }),
+      };
   }
-  const where =
-    places.explicitPath === undefined
-      ? "No embedding model is installed"
-      : "ONNX_MODEL_PATH names no model directory (model.onnx with tokenizer.json)";
   const flag = settings.name === DEFAULT_EMBEDDING_MODEL ? "" : ` --model ${settings.name}`;
-  return { kind: "missing", settings, reason: `${where}: search runs on words alone. Install it with '${INSTALL_COMMAND}${flag}'.` };
+  if (places.explicitPath === undefined)
+    return { kind: "missing", settings, reason: `No embedding model is installed. Install it with '${INSTALL_COMMAND}${flag}'.` };
+  const reason = `ONNX_MODEL_PATH names no model directory (model.onnx with tokenizer.json). Correct it, or unset it and run '${INSTALL_COMMAND}'.`;
+  return { kind: "missing", settings, reason, remedy: PATH_REMEDY };
 }
 
 /** What to expect of a model by its name alone: an unknown name is a model of the default's shape. */
@@ -129,7 +148,7 @@ async function described(files: ModelFiles, expected: EmbeddingSettings, overrid
   if (pinned !== undefined && pinned.size !== files.graphBytes) {
     return refusedWith(
       settings,
-      `${files.graphName} has ${files.graphBytes} bytes where ${pinned.size} are expected: the file is not whole. Run '${INSTALL_COMMAND}' again.`,
+      `${files.graphName} has ${files.graphBytes} bytes where ${pinned.size} are expected: the file is not whole.`,
     );
   }
   return { kind: "installed", settings, directory, graphFile, fingerprint: pinned?.sha256 ?? files.stamps[0] ?? "", stamp };

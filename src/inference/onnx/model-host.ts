@@ -5,11 +5,11 @@ import { hasCurrentCompact } from "../tokenizer/load.ts";
 import type { LoadRequest } from "./messages.ts";
 import { createWorkerClient, spawnWorker, type WorkerClient } from "./worker-client.ts";
 
-/** What a look at the disk found. `missing`: nothing installed, no fault. `refused`: installed, and not to be used as it stands. */
+/** What a look at the disk found. `missing`: nothing installed, no fault. `refused`: installed, and not to be used as it stands. `remedy`: as in {@link ModelState}. */
 export type Located =
-  | { readonly kind: "installed"; readonly directory: string; readonly stamp: string }
-  | { readonly kind: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean }
-  | { readonly kind: "refused"; readonly reason: string; readonly stamp: string };
+  | { readonly kind: "installed"; readonly directory: string; readonly stamp: string; readonly remedy?: string | undefined }
+  | { readonly kind: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean; readonly remedy?: string | undefined }
+  | { readonly kind: "refused"; readonly reason: string; readonly stamp: string; readonly remedy?: string | undefined };
 
 export type Installed<L extends Located> = Extract<L, { kind: "installed" }>;
 
@@ -166,12 +166,19 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
     },
     status() {
       if (model.kind === "missing") {
-        return { state: "missing", reason: model.reason, ...(model.isDisabledByPlan === true ? { isDisabledByPlan: true } : {}) };
+        const { reason, remedy, isDisabledByPlan } = model;
+        return {
+          state: "missing",
+          reason,
+          ...(remedy === undefined ? {} : { remedy }),
+          ...(isDisabledByPlan === true ? { isDisabledByPlan } : {}),
+        };
       }
       const name = nameOf(model);
       if (worker?.alive === true) return { state: "ready", model: name };
       if (loading !== undefined) return { state: "loading", model: name };
-      if (failure !== undefined) return { state: "failed", model: name, reason: failure };
+      const { remedy } = model;
+      if (failure !== undefined) return { state: "failed", model: name, reason: failure, ...(remedy === undefined ? {} : { remedy }) };
       return { state: "idle", model: name };
     },
     warm() {

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdir, mkdtemp, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createEmbedder } from "../../../src/inference/embedder.ts";
 import { locateEmbeddingModel } from "../../../src/inference/models/locate.ts";
+import { silentLogger } from "../../../src/kernel/logger.ts";
 import { writeTinyModel } from "../../support/tiny-model.ts";
 
 let root: string;
@@ -71,8 +73,32 @@ test("nothing anywhere is a supported tier with the one command in its reason", 
   expect(await locateEmbeddingModel({ cacheRoot, legacyCacheRoot, overrides: {} })).toEqual({
     kind: "missing",
     settings: expect.objectContaining({ name: "multilingual-e5-small", dimensions: 384 }),
-    reason: "No embedding model is installed: search runs on words alone. Install it with 'memory-industry models embed'.",
+    reason: "No embedding model is installed. Install it with 'memory-industry models embed'.",
   });
+});
+
+test("where a variable names the place, installing elsewhere is no remedy, and nothing says it is", async () => {
+  const nowhere = join(root, "nowhere");
+  const remedy = "put the whole model where ONNX_MODEL_PATH points, or unset it and run 'memory-industry models embed'";
+  expect(await locateEmbeddingModel({ explicitPath: nowhere, cacheRoot, overrides: {} })).toMatchObject({
+    kind: "missing",
+    reason:
+      "ONNX_MODEL_PATH names no model directory (model.onnx with tokenizer.json). Correct it, or unset it and run 'memory-industry models embed'.",
+    remedy,
+  });
+  await writeTinyModel(nowhere, small);
+  await truncate(join(nowhere, "model.onnx"), 100);
+  const refused = await locateEmbeddingModel({ explicitPath: nowhere, overrides: {} });
+  expect(refused).toMatchObject({ kind: "refused", remedy });
+  expect("reason" in refused ? refused.reason : "").not.toContain("models embed");
+  const embedder = await createEmbedder({
+    find: () => locateEmbeddingModel({ explicitPath: nowhere, overrides: {} }),
+    threads: 1,
+    log: silentLogger,
+  });
+  expect(embedder.status()).toMatchObject({ state: "failed", remedy });
+  await expect(embedder.embed(["a"], "query", new AbortController().signal)).rejects.toThrow(`To mend it: ${remedy}.`);
+  await embedder.close();
 });
 
 test("variables beat the catalogue where the model has no file of its own, and an empty prefix is a value", async () => {

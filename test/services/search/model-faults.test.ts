@@ -153,7 +153,7 @@ eachEngine("a search with one model at fault", (engine) => {
   });
 
   test.each<[string, () => Promise<Embedder>, string]>([
-    ["missing", () => embedderWith(), "no embedding model is installed"],
+    ["missing", () => embedderWith(), "Correct it, or unset it and run 'memory-industry models embed'"],
     ["truncated on disk", async () => after(await textModel({ fault: "truncated" }), embedderWith()), "does not work"],
     [
       "of a width that its description denies",
