@@ -8,7 +8,8 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writ
 import { basename, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { devDependencies } from "../package.json" with { type: "json" };
-import { LAYOUT, openAssets, TEMPLATE_FILE } from "../src/app/assets.ts";
+import { GRAMMAR_RUNTIME, grammarFile, LAYOUT, openAssets, TEMPLATE_FILE } from "../src/app/assets.ts";
+import { grammars } from "../src/domain/code/languages.ts";
 import { lockedIntegrity, npmPackage } from "./npm-package.ts";
 import { root } from "./run.ts";
 import { hostTarget, type Target, targets } from "./targets.ts";
@@ -30,6 +31,7 @@ function stage(folder: string, target: Target, template: Uint8Array): void {
     copyFileSync(file, join(folder, part, basename(file)));
   };
   for (const file of ENGINE_FILES) put(LAYOUT.engine, join(root, "node_modules", file));
+  for (const file of [GRAMMAR_RUNTIME, ...grammars.map(grammarFile)]) put(LAYOUT.grammars, join(root, "node_modules", file));
   mkdirSync(join(folder, LAYOUT.template), { recursive: true });
   writeFileSync(join(folder, LAYOUT.template, TEMPLATE_FILE), template);
   const runtime =

@@ -2,16 +2,18 @@
  * The files that the program carries, handed out in one place: from `node_modules` when it runs from source, from inside itself when it is compiled
  * (`scripts/build.ts` lays them out as {@link LAYOUT} says). The layers below receive them as values and never ask where they come from.
  */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
+import type { Grammar } from "../domain/code/languages.ts";
 import { embeddedFolder, writeOnce } from "../kernel/embedded.ts";
 import { unavailable } from "../kernel/errors.ts";
+import type { GrammarFiles } from "../services/codegraph/parser.ts";
 import { type EngineAssets, installedAssets } from "../store/embedded/assets.ts";
 import { digestOf } from "../store/migrate.ts";
 import { grants, migrations } from "../store/migrations.ts";
 
 /** Folders below `assets/` of a compiled program. */
-export const LAYOUT = { engine: "pglite", runtime: "onnxruntime", template: "template" } as const;
+export const LAYOUT = { engine: "pglite", runtime: "onnxruntime", template: "template", grammars: "grammars" } as const;
 /** The archive below `LAYOUT.template`. */
 export const TEMPLATE_FILE = "pgdata.tar.zst";
 
@@ -25,6 +27,8 @@ export interface Assets {
   engine(cacheRoot: string): Promise<EngineAssets>;
   /** The pre-initialised data directory as an archive (`scripts/template.ts`). From source it is made once a schema. */
   readonly template: () => Promise<Uint8Array>;
+  /** The parsers of `codegraph`. */
+  readonly grammars: GrammarFiles;
   /** Where the ONNX runtime's native library is to be extracted; undefined from source, where the package finds its own. */
   runtimeDirectory(cacheRoot: string): string | undefined;
 }
@@ -57,16 +61,32 @@ async function templateFromSource(): Promise<Uint8Array> {
   return await read(file);
 }
 
+/** The parsers of `codegraph` below `node_modules`. */
+export const GRAMMAR_RUNTIME = "web-tree-sitter/web-tree-sitter.wasm";
+export const grammarFile = (grammar: Grammar): string => `@vscode/tree-sitter-wasm/wasm/tree-sitter-${grammar}.wasm`;
+
+const grammarsIn = (place: (file: string) => string): GrammarFiles => ({
+  runtime: () => read(place(GRAMMAR_RUNTIME)),
+  grammar: (grammar) => read(place(grammarFile(grammar))),
+});
+
 /** `folder` is where the files of a compiled program lie; undefined means that the program runs from source. */
 export function openAssets(folder: string | undefined = embeddedFolder()): Assets {
   if (folder === undefined) {
-    return { compiled: false, engine: () => installedAssets(), template: templateFromSource, runtimeDirectory: () => undefined };
+    return {
+      compiled: false,
+      engine: () => installedAssets(),
+      template: templateFromSource,
+      grammars: grammarsIn((file) => join(ROOT, "node_modules", file)),
+      runtimeDirectory: () => undefined,
+    };
   }
   const part = (name: string) => join(folder, LAYOUT.engine, name);
   const real = (cacheRoot: string, name: string) => writeOnce(part(name), join(cacheRoot, LAYOUT.engine, ENGINE_VERSION, name));
   return {
     compiled: true,
     template: () => read(join(folder, LAYOUT.template, TEMPLATE_FILE)),
+    grammars: grammarsIn((file) => join(folder, LAYOUT.grammars, basename(file))),
     async engine(cacheRoot) {
       return {
         engine: await WebAssembly.compile(await Bun.file(part("pglite.wasm")).arrayBuffer()),

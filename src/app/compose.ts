@@ -12,6 +12,7 @@ import { VERSION } from "../kernel/version.ts";
 import { createDispatcher, type Dispatcher } from "../mcp/dispatch.ts";
 import { createResourceMethods } from "../mcp/resources.ts";
 import { createMcpServer } from "../mcp/server.ts";
+import { createCodeGraph } from "../services/codegraph/store.ts";
 import { createEntityDuplicates } from "../services/duplicates/entities.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
@@ -34,6 +35,7 @@ import { createFetchPage, internet } from "../web/fetch-page.ts";
 import type { Assets } from "./assets.ts";
 import { auditKeyOf } from "./audit-key.ts";
 import { type OwnedDatabase, openDatabase } from "./bootstrap.ts";
+import { codegraphMethods } from "./codegraph-methods.ts";
 import { composeCognition } from "./cognition.ts";
 import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
 import { duplicateMethods } from "./duplicate-methods.ts";
@@ -204,6 +206,7 @@ function assemble(
         ...vaultMethods(createVault({ db })),
         ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }), autolink: createAutolink({ db }) }),
         recallMethod(createRecall({ db })),
+        ...codegraphMethods(createCodeGraph({ db, facts: graph.facts, queue: graph.queue })),
       ],
       evaluation: {
         db,

@@ -28,7 +28,7 @@ export async function diagnose(
   const outside = await diagnoseOutside(outsideFacts(facts.config, place, found));
   if (found.kind !== "linked") return inOrder([...outside, ...(await diagnoseHere(facts, deep, signal))]);
   found.link.abort();
-  await using gateway = await openGateway(facts, undefined, signal);
+  await using gateway = await openGateway(facts, { project: undefined }, signal);
   const answer = await gateway.ask("owner/doctor", { deep });
   return inOrder([...outside, ...readFindings(answer)]);
 }

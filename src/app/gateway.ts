@@ -1,4 +1,5 @@
 /** The line of a command: to the running daemon over its socket, or to the product composed in this process under the owner lock. */
+import type { GatewayOptions } from "../cli/command.ts";
 import { createGateway, type Gateway, type Line } from "../cli/gateway.ts";
 import { drainAndClose } from "../daemon/leave.ts";
 import { liveOwner } from "../daemon/owner-lock.ts";
@@ -8,7 +9,7 @@ import { isRecord } from "../kernel/is-record.ts";
 import { VERSION } from "../kernel/version.ts";
 import { type DaemonLink, linkTo } from "../transports/daemon-link.ts";
 import { openAssets } from "./assets.ts";
-import { helloOf, type ProcessFacts } from "./process.ts";
+import { helloOf, type ProcessFacts, projectOf } from "./process.ts";
 
 /** How long a running daemon may take for its welcome, milliseconds. */
 const WELCOME_LIMIT_MS = 5_000;
@@ -16,14 +17,14 @@ const WELCOME_LIMIT_MS = 5_000;
 const FINISH_LIMIT_MS = 12_000;
 
 /** @throws MemoryError where a daemon holds the directory and does not answer, or the database does not open. */
-export async function openGateway(facts: ProcessFacts, project: string | undefined, signal: AbortSignal): Promise<Gateway> {
-  const hello = helloOf("cli", facts.config, project);
+export async function openGateway(facts: ProcessFacts, options: GatewayOptions, signal: AbortSignal): Promise<Gateway> {
+  const hello = helloOf("cli", facts.config, options);
   for (;;) {
     const place = facts.paths();
     const found = await linkTo(place.socket, hello, WELCOME_LIMIT_MS);
     if (found.kind === "linked") return createGateway(overSocket(found.link), signal);
     if (found.kind === "silent" && liveOwner(place.lock) !== undefined) throw silentOwner(liveOwner(place.lock)?.pid);
-    const line = await inThisProcess(facts, project, signal);
+    const line = await inThisProcess(facts, options, signal);
     if (line !== undefined) return createGateway(line, signal);
   }
 }
@@ -71,7 +72,7 @@ function overSocket(link: DaemonLink): Line {
 /** Composes the product here; undefined where a daemon has come up meanwhile. */
 async function inThisProcess(
   { config, log, paths }: ProcessFacts,
-  project: string | undefined,
+  { project, directory }: GatewayOptions,
   stop: AbortSignal,
 ): Promise<Line | undefined> {
   const owning = await takeOwnership({
@@ -99,8 +100,8 @@ async function inThisProcess(
         label: config.settings.CLIENT_ID.value,
         machine: undefined,
         protocolSession: undefined,
-        project: project ?? config.settings.PROJECT.value,
-        directory: process.cwd(),
+        project: projectOf(config, { project, directory }),
+        directory: directory ?? process.cwd(),
         profile: undefined,
       },
       (message) => notify?.(message),

@@ -41,7 +41,7 @@ export async function runMigrations(
 
 /** A running daemon has migrated its database when it started. */
 async function askDaemon(facts: ProcessFacts, signal: AbortSignal): Promise<MigrationOutcome> {
-  await using gateway = await openGateway(facts, undefined, signal);
+  await using gateway = await openGateway(facts, { project: undefined }, signal);
   const answer = await gateway.ask("owner/migrations", {});
   const list: unknown[] = Array.isArray(answer) ? answer : [];
   const files = list.flatMap((item) => {

@@ -1,5 +1,6 @@
 /** What every way of running this program shares: its own command line, configuration, log and the place of the daemon. Imports nothing heavy. */
 import { tmpdir } from "node:os";
+import type { GatewayOptions } from "../cli/command.ts";
 import { environment, loadProcessConfig } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import { chooseDatabase } from "../config/modes.ts";
@@ -75,18 +76,22 @@ export function settingDigests({ settings }: Config): Record<string, string> {
   return digests;
 }
 
-/** The greeting of this process: what belongs to its connection. `project` overrides the configured one. */
-export function helloOf(kind: Hello["kind"], config: Config, project?: string): Hello {
+/** The project by name: the one that was asked for, else the configured one. A directory that was asked for speaks for itself. */
+export const projectOf = ({ settings }: Config, { project, directory }: Partial<GatewayOptions>): string | undefined =>
+  project ?? (directory === undefined ? settings.PROJECT.value : undefined);
+
+/** The greeting of this process: what belongs to its connection. */
+export function helloOf(kind: Hello["kind"], config: Config, options: Partial<GatewayOptions> = {}): Hello {
   const { settings } = config;
   return {
     kind,
     version: VERSION,
     connection: crypto.randomUUID(),
     label: settings.CLIENT_ID.value,
-    project: project ?? settings.PROJECT.value,
+    project: projectOf(config, options),
     syncDir: undefined,
     profile: settings.TOOL_PROFILE.value,
-    directory: workingDirectory(),
+    directory: options.directory ?? workingDirectory(),
     settings: settingDigests(config),
   };
 }

@@ -1,6 +1,7 @@
 /** What a command is: one file each, one list (`registry.ts`). A command file imports nothing heavy; what is heavy is imported inside `run`. */
 import type { Finding } from "../doctor/check.ts";
 import type { SocketAddress } from "../kernel/kinds.ts";
+import type { ReadOptions, SourceTree } from "../services/codegraph/read.ts";
 import type { Args, Values } from "./arguments.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Output } from "./output.ts";
@@ -26,6 +27,8 @@ export interface CliHost {
   readonly typed: readonly [string, ...string[]];
   /** Opens the road to the memories. */
   readonly openGateway: (options: GatewayOptions) => Promise<Gateway>;
+  /** Reads the source code below a directory. Opens no database. */
+  readonly readSourceTree: (options: Omit<ReadOptions, "signal">) => Promise<SourceTree>;
   /** All findings of `doctor`: the owner's (asked for, or found here where there is none) and this process's. Migrates nothing. */
   readonly diagnose: (options: { readonly deep: boolean }) => Promise<readonly Finding[]>;
   /** Brings the database up to this build, as its owner; `statusOnly` looks and changes nothing. */
@@ -93,6 +96,8 @@ export interface MigrationOutcome {
 export interface GatewayOptions {
   /** Name of the project to work in; undefined = the configured one, else that of the working directory. */
   readonly project: string | undefined;
+  /** Whose repository is meant where no project is named; undefined = the working directory. */
+  readonly directory?: string;
 }
 
 /** The values of the configuration that commands work with, and the directories of this user. */

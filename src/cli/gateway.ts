@@ -31,6 +31,8 @@ export type OwnerMethodName =
   | "owner/fold-snapshot"
   | "owner/fold"
   | "owner/links"
+  | "owner/codegraph-piece"
+  | "owner/codegraph"
   | "owner/recall";
 
 export interface Gateway extends AsyncDisposable {

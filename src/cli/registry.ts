@@ -3,6 +3,7 @@ import type { Command } from "./command.ts";
 
 import calibrate from "./commands/calibrate.ts";
 
+import codegraph from "./commands/codegraph.ts";
 import dedupe from "./commands/dedupe.ts";
 
 import deleteMemory from "./commands/delete.ts";
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   deleteMemory,
   dedupe,
   link,
+  codegraph,
   project,
   exportVault,
   skills,

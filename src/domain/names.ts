@@ -28,6 +28,10 @@ export function cleanName(raw: string, field = "name"): string {
   return name;
 }
 
+/** True for a name that is stored exactly as it stands. */
+export const isCleanName = (raw: string): boolean =>
+  !isBlank(raw) && !INVISIBLE.test(raw) && isStorable(raw) && charCount(raw) <= MAX_NAME_CHARS && cleanName(raw) === raw;
+
 /** What a client or a person calls something, made fit to be kept and shown: for labels that are never refused. Empty where nothing visible is left. */
 export function cleanLabel(raw: string): string {
   const label = raw.normalize("NFC").replace(/\s+/gu, " ").replace(UNFIT_FOR_LABELS, "").trim();

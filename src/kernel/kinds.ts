@@ -143,6 +143,20 @@ export const list: Kind<readonly string[]> = {
     ),
 };
 
+/** A comma list of these words, each once, at least one. */
+export const someOf = <const W extends string>(words: readonly W[], aliases: Readonly<Record<string, W>> = {}): Kind<readonly W[]> => {
+  const one = oneOf(words, aliases);
+  return {
+    expected: `one or more of ${words.join(", ")}, separated by commas`,
+    format: "string",
+    read: (raw) => {
+      const read = raw.split(",").map((item) => one.read(item.trim()));
+      const values = read.flatMap((each) => ("value" in each ? [each.value] : []));
+      return values.length === read.length ? accept([...new Set(values)]) : reject;
+    },
+  };
+};
+
 /** An http or https address. */
 export const webUrl: Kind<string> = {
   expected: "an http or https URL",

@@ -3,6 +3,7 @@ import { afterAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readSourceTree } from "../../src/app/source-tree.ts";
 import type { ChatState, CliHost, Installation, MigrationOutcome, SecureOutcome } from "../../src/cli/command.ts";
 import { createGateway, type Line } from "../../src/cli/gateway.ts";
 import type { Finding } from "../../src/doctor/check.ts";
@@ -97,7 +98,7 @@ export function fakeHost(script: Script = {}): FakeHost {
     }),
     openGateway: async (options) => {
       if (script.failToOpen !== undefined) throw script.failToOpen;
-      life.push(`open ${options.project ?? "-"}`);
+      life.push([`open ${options.project ?? "-"}`, ...(options.directory === undefined ? [] : [options.directory])].join(" "));
       const line: Line = {
         exchange: async (request) => {
           const one: Sent = { method: String(request.method), params: Object(request.params) };
@@ -117,6 +118,7 @@ export function fakeHost(script: Script = {}): FakeHost {
       };
       return createGateway(line, script.signal ?? new AbortController().signal);
     },
+    readSourceTree: (options) => readSourceTree({ ...options, signal: script.signal ?? new AbortController().signal }),
     migrate: async () => script.migrations ?? { applied: [], warnings: [], files: [] },
     changeVectorWidth: async ({ apply }) => {
       life.push(apply ? "changed" : "looked");

@@ -1,28 +1,7 @@
 /** What a directory says of itself: asks git where there is git, and never fails because there is none. */
 import { realpath, stat } from "node:fs/promises";
 import type { WorkspaceFacts } from "../../domain/projects.ts";
-
-/** Longest wait for one git command, milliseconds: walking a very long history for its first commit may take longer, and the remote names the project as well. */
-const GIT_TIMEOUT_MS = 2_000;
-
-/** Output of a git command in `directory`; undefined where it fails, is missing or takes too long. */
-async function git(directory: string, args: readonly string[]): Promise<string | undefined> {
-  try {
-    const child = Bun.spawn({
-      // A repository must not choose programs for us to run.
-      cmd: ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-C", directory, ...args],
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "ignore",
-      timeout: GIT_TIMEOUT_MS,
-    });
-    const text = await new Response(child.stdout).text();
-    return (await child.exited) === 0 ? text.trim() : undefined;
-  } catch {
-    // No git on PATH: a directory without a repository is known by its path.
-    return undefined;
-  }
-}
+import { git } from "./git.ts";
 
 async function real(path: string): Promise<string> {
   try {

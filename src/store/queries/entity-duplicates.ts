@@ -2,7 +2,8 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
-import { int8, query, uuid, uuidArray } from "../codecs.ts";
+import { int8, query, textArray, uuid, uuidArray } from "../codecs.ts";
+import { codeTypes } from "./codegraph.ts";
 import { inScope } from "./predicates.ts";
 import { inSpan, type Window } from "./windows.ts";
 
@@ -21,10 +22,12 @@ const columns = sql`e.id, e.name, e.name_key as "nameKey", e.project_id as "proj
   (select p.name from brain_projects as p where p.id = e.project_id) as "projectName",
   (select count(*) from brain_observations as o where o.entity_id = e.id) as observations`;
 
+/** Names of code are exact: `getName` and `get_name` are two functions. */
 export const candidatesIn = query(
   Candidate,
   (q: Window & { scope: Scope }) => sql`
-  select ${columns} from brain_entities as e where ${inSpan("e", q)} and ${inScope("e", q.scope)} order by e.id`,
+  select ${columns} from brain_entities as e
+  where ${inSpan("e", q)} and e.entity_type <> all(${textArray(codeTypes)}) and ${inScope("e", q.scope)} order by e.id`,
 );
 
 export const candidatesNamed = query(
