@@ -7,6 +7,7 @@ import type { SourceTree } from "../../../src/services/codegraph/read.ts";
 import { createCodeGraph } from "../../../src/services/codegraph/store.ts";
 import { createEntityDuplicates } from "../../../src/services/duplicates/entities.ts";
 import { createFactMirror } from "../../../src/services/facts.ts";
+import { createCalls, paceBehind } from "../../../src/services/pace.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
 import { eachEngine, inProject, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
@@ -239,9 +240,9 @@ eachEngine("a source tree in the graph", (engine) => {
   test("two spellings of a name in code are two things to dedupe", async () => {
     const p = await project(engine.db);
     await store(treeOf({ "a.py::get_name": ["function", 1], "a.py::getName": ["function", 5] }), p);
-    const { exact, likely } = await createEntityDuplicates({ db: engine.db, queue: { poke: () => {} } }).report(
-      testScope({ scope: { kind: "everything" } }),
-    );
+    const paceOf = paceBehind(createCalls());
+    const duplicates = createEntityDuplicates({ db: engine.db, queue: { poke: () => {} }, paceOf });
+    const { exact, likely } = await duplicates.report(testScope({ scope: { kind: "everything" } }));
     expect([exact, likely]).toEqual([[], []]);
   });
 });
