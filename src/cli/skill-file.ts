@@ -1,4 +1,5 @@
 /** A procedure as an agent skill (agentskills.io). Pure. */
+import { listOf, number, object, orNull, readAnswer, string } from "./answer.ts";
 import { codeBlock, codeSpan, inertLine } from "./markdown.ts";
 import { DEVICES } from "./vault-notes.ts";
 
@@ -72,32 +73,29 @@ const commandLines = (run: string): string[] =>
     ? ["   Run:", "", ...codeBlock(run.trim()).map((line) => (line === "" ? "" : `   ${line}`))]
     : [`   Run: ${codeSpan(run.trim())}`];
 
-/** What `owner/recipes` gave, as a recipe. */
-export function readRecipe(value: unknown): Recipe {
-  const member = (key: string): unknown => Reflect.get(Object(value), key);
-  const steps: unknown = member("steps");
-  const text = (from: unknown, key: string): string | undefined => {
-    const found: unknown = Reflect.get(Object(from), key);
-    return typeof found === "string" && found !== "" ? found : undefined;
-  };
-  return {
-    name: String(member("name")),
-    trigger: String(member("trigger") ?? ""),
-    steps: (Array.isArray(steps) ? steps : []).map((step: unknown) => ({
-      do: text(step, "do") ?? "",
-      run: text(step, "run"),
-      expect: text(step, "expect"),
-    })),
-    preconditions: String(member("preconditions") ?? ""),
-    verification: String(member("verification") ?? ""),
-    successes: Number(member("successes") ?? 0),
-    failures: Number(member("failures") ?? 0),
-    reliability: Number(member("reliability") ?? 0),
-    successesSinceEdit: Number(member("successesSinceEdit") ?? member("successes") ?? 0),
-    failuresSinceEdit: Number(member("failuresSinceEdit") ?? member("failures") ?? 0),
-    lastRunFailed: member("lastOutcome") === "failure",
-  };
-}
+const recipes = listOf(
+  object({
+    name: string,
+    trigger: string,
+    steps: listOf(object({ do: string, run: orNull(string), expect: orNull(string) })),
+    preconditions: string,
+    verification: string,
+    successes: number,
+    failures: number,
+    reliability: number,
+    successesSinceEdit: number,
+    failuresSinceEdit: number,
+    lastOutcome: orNull(string),
+  }),
+);
+
+/** What `owner/recipes` gave. An empty command is none. */
+export const readRecipes = (answer: unknown): readonly Recipe[] =>
+  readAnswer(recipes, answer).map(({ lastOutcome, ...recipe }) => ({
+    ...recipe,
+    lastRunFailed: lastOutcome === "failure",
+    steps: recipe.steps.map((step) => ({ do: step.do, run: step.run || undefined, expect: step.expect || undefined })),
+  }));
 
 /** What the totals do not tell: how the last run went, and how the steps have done since they were changed. */
 function newest({ successes, failures, successesSinceEdit, failuresSinceEdit, lastRunFailed }: Recipe): string[] {

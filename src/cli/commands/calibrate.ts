@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { usage } from "../../kernel/errors.ts";
 import { decimal, integer, path, text } from "../../kernel/kinds.ts";
+import { boolean, number, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
 import { flag, option, optionOr } from "../arguments.ts";
 import { command } from "../define.ts";
 import { type Output, showPlan } from "../output.ts";
@@ -39,7 +40,7 @@ export default command({
     const { createProgress } = await import("../progress.ts");
     const progress = createProgress(host.stderr, host.isInteractive, () => performance.now(), "rows");
     const road = await gateway();
-    const report = await road
+    const answer = await road
       .ask(
         "owner/calibrate",
         { dataset: resolve(dataset), alpha, samples, ...(project === undefined ? {} : { project }), lexicalOnly, apply },
@@ -47,10 +48,10 @@ export default command({
       )
       .finally(() => progress.end());
     if (json) {
-      out.json(report);
+      out.json(answer);
       return 0;
     }
-    show(fieldsOf(report), out);
+    show(readAnswer(report, answer), out);
     if (apply)
       out.line(`\nStored. Servers that are running go by it within ${REMEMBERED_MINUTES} minutes, the one of this memory at once.`);
     else
@@ -73,64 +74,71 @@ export default command({
   },
 });
 
-type Fields = Readonly<Record<string, unknown>>;
-const fieldsOf = (value: unknown): Fields => (typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {});
-const numberAt = (fields: Fields, key: string): number | undefined => {
-  const value = fields[key];
-  return typeof value === "number" ? value : undefined;
-};
-const percent = (share: number | undefined) => (share === undefined ? "not measured" : `${(100 * share).toFixed(1)} %`);
-const fixed = (value: number | undefined) => (value === undefined ? "–" : value.toFixed(3));
+const spread = object({ n: number, min: number, p50: number, p90: number, p95: number, p99: number, max: number });
+const rule = object({ threshold: number, answered: number, refused_answer_left_out: number, refused_foreign: orNull(number) });
+const report = object({
+  calibration_queries: number,
+  corpus_rows: number,
+  alpha: number,
+  guaranteed: boolean,
+  skipped_without_answer: number,
+  answers_guessed: number,
+  embedding_model: orNull(string),
+  embedding_dim: orNull(number),
+  fit_samples: number,
+  corpus: orNull(spread),
+  queries: orNull(spread),
+  conformal_threshold: orNull(number),
+  theoretical_threshold: orNull(number),
+  theoretical_rejects_corpus: orNull(number),
+  meaning: orNull(rule),
+  words: rule,
+});
+type Report = Shaped<typeof report>;
 
-function show(report: Fields, out: Output): void {
-  const asked = numberAt(report, "calibration_queries") ?? 0;
-  const alpha = numberAt(report, "alpha") ?? 0;
-  out.line(
-    `${asked} answerable questions over ${numberAt(report, "corpus_rows") ?? 0} memories; at most ${percent(alpha)} of such may be refused.`,
-  );
-  if (report.guaranteed !== true)
+const percent = (share: number | null) => (share === null ? "not measured" : `${(100 * share).toFixed(1)} %`);
+const fixed = (value: number | null | undefined) => (typeof value !== "number" ? "–" : value.toFixed(3));
+
+function show(measured: Report, out: Output): void {
+  const { calibration_queries: asked, alpha, skipped_without_answer: skipped, answers_guessed: guessed } = measured;
+  out.line(`${asked} answerable questions over ${measured.corpus_rows} memories; at most ${percent(alpha)} of such may be refused.`);
+  if (!measured.guaranteed)
     out.note(
       alpha > 0
         ? `Not guaranteed: so few questions cannot carry it, ${Math.ceil(1 / alpha) - 1} are needed.`
         : "Not guaranteed: no number of questions can carry that none is ever refused. Give a share above 0, such as --alpha 0.05.",
     );
-  const skipped = numberAt(report, "skipped_without_answer") ?? 0;
   if (skipped > 0) out.note(`${skipped} questions were left out: the memories that answered them are gone.`);
-  const guessed = numberAt(report, "answers_guessed") ?? 0;
   if (guessed > 0) out.note(`${guessed} questions name no relevant_ids; what search found first was taken for their answer.`);
-  const dimensions = numberAt(report, "embedding_dim");
-  if (dimensions !== undefined) showDistances(report, dimensions, out);
-  showRule("words and meaning", fieldsOf(report.meaning), report.meaning !== null, out);
-  showRule("words alone", fieldsOf(report.words), true, out);
+  if (measured.embedding_dim !== null) showDistances(measured, measured.embedding_dim, out);
+  if (measured.meaning !== null) showRule("words and meaning", measured.meaning, out);
+  showRule("words alone", measured.words, out);
 }
 
-function showDistances(report: Fields, dimensions: number, out: Output): void {
-  const samples = numberAt(report, "fit_samples") ?? 0;
+function showDistances(measured: Report, dimensions: number, out: Output): void {
+  const { fit_samples: samples, embedding_model: model } = measured;
   const ratio = samples / dimensions;
-  out.line(
-    `\nDistance from ${samples} vectors of ${String(report.embedding_model)}, ${dimensions} numbers each (${ratio.toFixed(1)} vectors a number):`,
-  );
+  out.line(`\nDistance from ${samples} vectors of ${model}, ${dimensions} numbers each (${ratio.toFixed(1)} vectors a number):`);
   if (ratio < STEADY_RATIO)
     out.note(`Below ${STEADY_RATIO} vectors a number the distances are rough; the scores below do not depend on them.`);
   out.line("            n      min      p50      p90      p95      p99      max");
-  for (const [name, spread] of [
-    ["memories", fieldsOf(report.corpus)],
-    ["questions", fieldsOf(report.queries)],
+  for (const [name, of] of [
+    ["memories", measured.corpus],
+    ["questions", measured.queries],
   ] as const)
     out.line(
-      `${name.padEnd(9)} ${String(numberAt(spread, "n") ?? 0).padStart(4)} ${["min", "p50", "p90", "p95", "p99", "max"].map((key) => fixed(numberAt(spread, key)).padStart(8)).join(" ")}`,
+      `${name.padEnd(9)} ${String(of?.n ?? 0).padStart(4)} ${[of?.min, of?.p50, of?.p90, of?.p95, of?.p99, of?.max].map((each) => fixed(each).padStart(8)).join(" ")}`,
     );
   out.line(
-    `Measured threshold ${fixed(numberAt(report, "conformal_threshold"))}; the theoretical one, ${fixed(numberAt(report, "theoretical_threshold"))}, ` +
-      `would refuse ${percent(numberAt(report, "theoretical_rejects_corpus"))} of the memories themselves.`,
+    `Measured threshold ${fixed(measured.conformal_threshold)}; the theoretical one, ${fixed(measured.theoretical_threshold)}, ` +
+      `would refuse ${percent(measured.theoretical_rejects_corpus)} of the memories themselves.`,
   );
 }
 
-function showRule(name: string, rule: Fields, isThere: boolean, out: Output): void {
-  if (!isThere) return;
+function showRule(name: string, of: Shaped<typeof rule>, out: Output): void {
   out.line(
-    `\nBy ${name}, score ≥ ${fixed(numberAt(rule, "threshold"))}: answers ${percent(numberAt(rule, "answered"))} of these questions, ` +
-      `refuses ${percent(numberAt(rule, "refused_answer_left_out"))} of them once their answer is left out; ` +
-      `of the questions marked abstain: ${percent(numberAt(rule, "refused_foreign"))}.`,
+    `\nBy ${name}, score ≥ ${fixed(of.threshold)}: answers ${percent(of.answered)} of these questions, ` +
+      `refuses ${percent(of.refused_answer_left_out)} of them once their answer is left out; ` +
+      `of the questions marked abstain: ${percent(of.refused_foreign)}.`,
   );
 }

@@ -1,5 +1,6 @@
 import { usage } from "../../kernel/errors.ts";
 import { text } from "../../kernel/kinds.ts";
+import { listOf, number, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
 import { flag, option } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -26,83 +27,61 @@ export default command({
     if (into !== undefined && merge === undefined) throw usage("--into needs --merge NAME: the entity that goes.", { field: "--merge" });
     const road = await context.gateway();
     if (merge !== undefined && into !== undefined) {
-      const fold = read(await road.ask("owner/duplicate", { loser: merge, winner: into }));
-      if (!apply)
-        return plan(context, [fold], { likely: [], likelyTotal: 0 }, ["dedupe", "--merge", merge, "--into", into, "--apply"], json);
-      return await mergeAll(context, [fold], json);
+      const exact = [readAnswer(fold, await road.ask("owner/duplicate", { loser: merge, winner: into }))];
+      if (apply) return await mergeAll(context, exact, json);
+      return plan(context, { exact, likely: [], likelyTotal: 0 }, ["dedupe", "--merge", merge, "--into", into, "--apply"], json);
     }
-    const found = await road.ask("owner/duplicates", {});
-    const exact = listAt(found, "exact").map(read);
-    if (!apply) {
-      const likely = { likely: listAt(found, "likely"), likelyTotal: Number(at(found, "likelyTotal") ?? 0) };
-      return plan(context, exact, likely, ["dedupe", "--apply"], json);
-    }
-    return await mergeAll(context, exact, json);
+    const found = readAnswer(report, await road.ask("owner/duplicates", {}));
+    if (apply) return await mergeAll(context, found.exact, json);
+    return plan(context, found, ["dedupe", "--apply"], json);
   },
 });
 
-interface Entity {
-  readonly id: string;
-  readonly name: string;
-  readonly projectName: string | null;
-  readonly observations: number;
-}
-interface Fold {
-  readonly loser: Entity;
-  readonly winner: Entity;
-}
+const entity = object({
+  id: string,
+  name: string,
+  nameKey: string,
+  projectId: orNull(string),
+  projectName: orNull(string),
+  observations: number,
+});
+const fold = object({ loser: entity, winner: entity });
+const report = object({ exact: listOf(fold), likely: listOf(object({ a: entity, b: entity, similarity: number })), likelyTotal: number });
+const folded = object({ merged: listOf(object({ loser: string, winner: string, observations: number })), skipped: listOf(string) });
 
-const at = (value: unknown, key: string): unknown => (typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined);
-const listAt = (value: unknown, key: string): readonly unknown[] => {
-  const list = at(value, key);
-  return Array.isArray(list) ? list : [];
-};
-const entity = (value: unknown): Entity => {
-  const project = at(value, "projectName");
-  return {
-    id: String(at(value, "id")),
-    name: String(at(value, "name")),
-    projectName: typeof project === "string" ? project : null,
-    observations: Number(at(value, "observations") ?? 0),
-  };
-};
-const read = (value: unknown): Fold => ({ loser: entity(at(value, "loser")), winner: entity(at(value, "winner")) });
-
-const shown = ({ name, projectName, observations }: Entity) =>
+const shown = ({ name, projectName, observations }: Shaped<typeof entity>) =>
   `'${name}' (${observations}${projectName === null ? "" : `, ${projectName}`})`;
 
 function plan(
   { out, host }: CommandContext,
-  folds: readonly Fold[],
-  { likely, likelyTotal }: { readonly likely: readonly unknown[]; readonly likelyTotal: number },
+  { exact, likely, likelyTotal }: Shaped<typeof report>,
   apply: readonly string[],
   json: boolean,
 ): number {
   if (json) {
-    out.json({ applied: false, exact: folds, likely, likely_total: likelyTotal });
+    out.json({ applied: false, exact, likely, likely_total: likelyTotal });
     return 0;
   }
   if (likely.length > 0) {
     out.line(
       `LIKELY: ${likelyTotal} pairs look alike${likelyTotal > likely.length ? `, the first ${likely.length} are shown` : ""}; none of them is merged:`,
     );
-    for (const pair of likely)
-      out.line(`  ${Number(at(pair, "similarity")).toFixed(2)}  ${shown(entity(at(pair, "a")))}  ~  ${shown(entity(at(pair, "b")))}`);
+    for (const { a, b, similarity } of likely) out.line(`  ${similarity.toFixed(2)}  ${shown(a)}  ~  ${shown(b)}`);
     out.line(`To merge one pair: ${commandLine(host.typed, ["dedupe", "--merge", "NAME", "--into", "NAME"])}`);
     out.line();
   }
-  if (folds.length === 0) {
+  if (exact.length === 0) {
     out.line("No two entities are one by their names; nothing to merge.");
     return 0;
   }
   showPlan(out, host.typed, {
-    steps: ["Merge (observations in brackets):", ...folds.map(({ loser, winner }) => `  ${shown(loser)} into ${shown(winner)}`)],
+    steps: ["Merge (observations in brackets):", ...exact.map(({ loser, winner }) => `  ${shown(loser)} into ${shown(winner)}`)],
     apply,
   });
   return 0;
 }
 
-async function mergeAll({ gateway, host, out }: CommandContext, folds: readonly Fold[], json: boolean): Promise<number> {
+async function mergeAll({ gateway, host, out }: CommandContext, folds: readonly Shaped<typeof fold>[], json: boolean): Promise<number> {
   if (folds.length === 0) {
     if (json) out.json({ applied: true, merged: [], skipped: [], undo_file: null });
     else out.line("No two entities are one by their names; nothing to merge.");
@@ -116,14 +95,10 @@ async function mergeAll({ gateway, host, out }: CommandContext, folds: readonly 
   const entities = await road.ask("owner/fold-snapshot", { losers: pairs.map(({ loser }) => loser) });
   const now = new Date();
   const file = await writeUndoFile(undoFileOf(directory, "dedupe", crypto.randomUUID(), now), { folds: pairs, entities }, now);
-  const done = await road.ask("owner/fold", { folds: pairs });
-  const [merged, skipped] = [listAt(done, "merged"), listAt(done, "skipped")];
+  const { merged, skipped } = readAnswer(folded, await road.ask("owner/fold", { folds: pairs }));
   if (json) out.json({ applied: true, merged, skipped, undo_file: file });
   else {
-    for (const each of merged)
-      out.line(
-        `Merged '${String(at(each, "loser"))}' into '${String(at(each, "winner"))}', ${Number(at(each, "observations"))} observations.`,
-      );
+    for (const { loser, winner, observations } of merged) out.line(`Merged '${loser}' into '${winner}', ${observations} observations.`);
     if (skipped.length > 0) out.line(`${skipped.length} changed meanwhile and were left as they are; run the command again.`);
     out.line(`What moved: ${file}`);
     out.tell("The graph has changed: cuba_zafra action=pagerank and 'memory-industry link' look at it anew.");

@@ -3,6 +3,7 @@ import { invalid, present, usage } from "../../kernel/errors.ts";
 import { isUuid } from "../../kernel/ids.ts";
 import { text, uuid } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
+import { anything, boolean, byName, number, object, readAnswer, string } from "../answer.ts";
 import { flag, maybePositional, option } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -32,6 +33,14 @@ export default command({
   },
 });
 
+/** The snapshot is written to the undo file whole; this is what is shown of it. */
+const seen = object({
+  observation: object({ observation_type: string, created_at: string, importance: number, content: string, version: number }),
+  entity: object({ name: string }),
+});
+const broughtBack = object({ id: string, sameId: boolean, entity: string });
+
+/** What an undo file holds: a person may have changed it, and whoever restores checks it whole. */
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
@@ -43,12 +52,11 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
   const directory = host.installation().undoDir();
   const { undoFile, writeUndoFile } = await import("../undo-file.ts");
   const road = await gateway();
-  const snapshot = fieldsOf(await road.ask("owner/observation", { id }));
-  const observation = fieldsOf(snapshot.observation);
-  const entity = fieldsOf(snapshot.entity);
+  const snapshot = readAnswer(byName(anything), await road.ask("owner/observation", { id }));
+  const { observation, entity } = readAnswer(seen, snapshot);
   const shown = [
-    `${String(entity.name)} (${String(observation.observation_type)}), created ${String(observation.created_at)}, importance ${Number(observation.importance).toFixed(2)}`,
-    `  ${oneLine(String(observation.content), CONTENT_CHARS)}`,
+    `${entity.name} (${observation.observation_type}), created ${observation.created_at}, importance ${observation.importance.toFixed(2)}`,
+    `  ${oneLine(observation.content, CONTENT_CHARS)}`,
   ];
   if (!apply) {
     showPlan(out, host.typed, {
@@ -83,11 +91,11 @@ async function bringBack(fileOrId: string, apply: boolean, { gateway, host, out 
     return 0;
   }
   const road = await gateway();
-  const restored = fieldsOf(await road.ask("owner/restore", { snapshot }));
+  const back = readAnswer(broughtBack, await road.ask("owner/restore", { snapshot }));
   // The file has done its work; left there it would stand in the way of the next deletion of this memory.
-  if (restored.sameId === true && isUuid(fileOrId)) await rm(file, { force: true });
-  out.line(`Brought back under '${String(restored.entity)}': ${String(restored.id)}`);
-  if (restored.sameId === false)
+  if (back.sameId && isUuid(fileOrId)) await rm(file, { force: true });
+  out.line(`Brought back under '${back.entity}': ${back.id}`);
+  if (!back.sameId)
     out.line("It has a new id: a sync bundle has left this machine since, and other machines would delete the old one again.");
   return 0;
 }

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { notFound, unavailable, usage } from "../../kernel/errors.ts";
 import { decimal, integer, oneOf, path, text } from "../../kernel/kinds.ts";
+import { anything, number, object, readAnswer, string } from "../answer.ts";
 import { flag, maybePositional, option, optionOr } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -57,17 +58,16 @@ export default command({
   },
 });
 
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? Object.fromEntries(Object.entries(value)) : {};
+const loaded = object({ observations: number, entities: number, withoutVector: number });
+const evaluated = object({ report: anything, text: string });
 
 async function load(file: string, project: string | undefined, { gateway, out }: CommandContext): Promise<void> {
   const road = await gateway();
-  const { observations, entities, withoutVector } = fieldsOf(
-    await road.ask("owner/load", { corpus: resolve(file), ...inProject(project) }),
-  );
+  const answer = await road.ask("owner/load", { corpus: resolve(file), ...inProject(project) });
+  const { observations, entities, withoutVector } = readAnswer(loaded, answer);
   // Without a model nothing waits, and the search that follows says so itself.
-  const waiting = withoutVector === 0 ? "" : `; ${String(withoutVector)} wait for a vector`;
-  out.note(`Loaded ${String(observations)} memories about ${String(entities)} entities${waiting}.`);
+  const waiting = withoutVector === 0 ? "" : `; ${withoutVector} wait for a vector`;
+  out.note(`Loaded ${observations} memories about ${entities} entities${waiting}.`);
 }
 
 const inProject = (project: string | undefined) => (project === undefined ? {} : { project });
@@ -120,9 +120,9 @@ async function measure(args: Settings, { gateway, host, out }: CommandContext): 
   const answer = await road
     .ask("owner/evaluate", { ...dataset, ...inProject(args.project), settings }, (done, total) => progress.show("questions", done, total))
     .finally(() => progress.end());
-  const { report, text } = fieldsOf(answer);
+  const { report, text: shown } = readAnswer(evaluated, answer);
   if (args.json) out.json(report);
-  else out.line(String(text));
+  else out.line(shown);
   return 0;
 }
 

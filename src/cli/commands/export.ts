@@ -3,6 +3,7 @@ import { mkdir, open, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { refused, unavailable } from "../../kernel/errors.ts";
 import { oneOf, path } from "../../kernel/kinds.ts";
+import { listOf, number, object, orNull, readAnswer, string } from "../answer.ts";
 import { flag, option, positional } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -81,12 +82,21 @@ const linksOf = (edges: readonly Edge[], nameOf: (id: string) => string | undefi
     return target === undefined ? [] : [{ target, type, strength }];
   });
 
-const at = (value: unknown, key: string): unknown => Reflect.get(Object(value), key);
-const rows = (page: unknown, key: string): readonly unknown[] => {
-  const list = at(page, key);
-  return Array.isArray(list) ? list : [];
-};
-const textAt = (row: unknown, key: string): string => String(at(row, key));
+const page = object({
+  entities: listOf(
+    object({
+      id: string,
+      name: string,
+      type: string,
+      importance: number,
+      accesses: number,
+      community: orNull(string),
+      observations: number,
+    }),
+  ),
+  observations: listOf(object({ entity: string, type: string, content: string, importance: number, createdAt: string })),
+  relations: listOf(object({ from: string, to: string, type: string, strength: number })),
+});
 
 /** All pages. */
 async function everything({ gateway }: CommandContext) {
@@ -102,32 +112,13 @@ async function everything({ gateway }: CommandContext) {
   };
   let relations = 0;
   for (;;) {
-    const page = await road.ask("owner/vault", { offset: entities.length });
-    const found = rows(page, "entities");
-    if (found.length === 0) return { entities, texts, out, in: incoming, relations };
-    for (const row of found) {
-      const community = at(row, "community");
-      entities.push({
-        id: textAt(row, "id"),
-        name: textAt(row, "name"),
-        type: textAt(row, "type"),
-        importance: Number(at(row, "importance")),
-        accesses: Number(at(row, "accesses")),
-        community: typeof community === "string" ? community : null,
-        observations: Number(at(row, "observations")),
-      });
-    }
-    for (const row of rows(page, "observations"))
-      push(texts, textAt(row, "entity"), {
-        type: textAt(row, "type"),
-        content: textAt(row, "content"),
-        importance: Number(at(row, "importance")),
-        createdAt: textAt(row, "createdAt"),
-      });
-    for (const row of rows(page, "relations")) {
-      const edge = { type: textAt(row, "type"), strength: Number(at(row, "strength")) };
-      push(out, textAt(row, "from"), { ...edge, other: textAt(row, "to") });
-      push(incoming, textAt(row, "to"), { ...edge, other: textAt(row, "from") });
+    const found = readAnswer(page, await road.ask("owner/vault", { offset: entities.length }));
+    if (found.entities.length === 0) return { entities, texts, out, in: incoming, relations };
+    entities.push(...found.entities);
+    for (const { entity, ...observation } of found.observations) push(texts, entity, observation);
+    for (const { from, to, ...edge } of found.relations) {
+      push(out, from, { ...edge, other: to });
+      push(incoming, to, { ...edge, other: from });
       relations++;
     }
   }

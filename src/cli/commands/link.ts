@@ -1,11 +1,14 @@
 import { decimal, integer } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
+import { listOf, number, object, readAnswer, string } from "../answer.ts";
 import { flag, optionOr } from "../arguments.ts";
 import { command } from "../define.ts";
 import { showPlan } from "../output.ts";
 
 /** Longest piece of a name in the list, characters. */
 const NAME_CHARS = 40;
+
+const answerShape = object({ found: listOf(object({ aName: string, bName: string, npmi: number, sessions: number })), made: number });
 
 export default command({
   name: "link",
@@ -21,8 +24,7 @@ export default command({
   details: ["Stored as related_to, both ways, marked as predicted. A relation that is there is never changed."],
   run: async ({ threshold, minSessions, show, apply }, { gateway, host, out }) => {
     const road = await gateway();
-    const answer = await road.ask("owner/links", { threshold, minSessions, apply });
-    const found = pairsOf(answer);
+    const { found, made } = readAnswer(answerShape, await road.ask("owner/links", { threshold, minSessions, apply }));
     if (found.length === 0) {
       out.line("No two entities turn up together often enough that are not related already.");
       return 0;
@@ -35,7 +37,7 @@ export default command({
       );
     const rest = found.length > show ? [`  … and ${found.length - show} more (--show)`] : [];
     if (apply) {
-      for (const line of [`Related ${Number(Reflect.get(Object(answer), "made"))} pairs:`, ...lines, ...rest]) out.line(line);
+      for (const line of [`Related ${made} pairs:`, ...lines, ...rest]) out.line(line);
       return 0;
     }
     showPlan(out, host.typed, {
@@ -45,23 +47,3 @@ export default command({
     return 0;
   },
 });
-
-interface Pair {
-  readonly aName: string;
-  readonly bName: string;
-  readonly npmi: number;
-  readonly sessions: number;
-}
-
-function pairsOf(answer: unknown): Pair[] {
-  const list: unknown = Reflect.get(Object(answer), "found");
-  return (Array.isArray(list) ? list : []).map((each: unknown) => {
-    const member = (key: string): unknown => Reflect.get(Object(each), key);
-    return {
-      aName: String(member("aName")),
-      bName: String(member("bName")),
-      npmi: Number(member("npmi")),
-      sessions: Number(member("sessions")),
-    };
-  });
-}

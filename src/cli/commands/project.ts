@@ -1,7 +1,11 @@
 import { oneOf, text } from "../../kernel/kinds.ts";
+import { byName, number, object, orNull, readAnswer } from "../answer.ts";
 import { flag, positional } from "../arguments.ts";
 import { command } from "../define.ts";
 import { showPlan } from "../output.ts";
+
+const rowsByTable = orNull(byName(number));
+const backfill = object({ result: object({ assigned: rowsByTable, would_assign: rowsByTable }) });
 
 export default command({
   name: "project",
@@ -16,10 +20,8 @@ export default command({
   details: ["While a project is active, memories without one are hidden from it."],
   run: async ({ name, apply }, { gateway, host, out }) => {
     const road = await gateway();
-    const answer = await road.callTool("cuba_proyecto", { action: "backfill", name, confirm: apply });
-    const outcome: unknown = answer.result;
-    const member = (key: string): unknown => Reflect.get(Object(outcome), key);
-    const rows = Object.entries(Object(member("assigned") ?? member("would_assign") ?? {}));
+    const { result } = readAnswer(backfill, await road.callTool("cuba_proyecto", { action: "backfill", name, confirm: apply }));
+    const rows = Object.entries(result.assigned ?? result.would_assign ?? {});
     const steps = rows.map(([table, count]) => `  ${String(count).padStart(6)}  ${table}`);
     if (steps.length === 0) {
       out.line("Every memory belongs to a project already; nothing to adopt.");

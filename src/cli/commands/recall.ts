@@ -1,5 +1,6 @@
-import { MemoryError, present, unavailable } from "../../kernel/errors.ts";
+import { MemoryError, present } from "../../kernel/errors.ts";
 import { integer, text } from "../../kernel/kinds.ts";
+import { listOf, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
 import { flag, option, optionOr } from "../arguments.ts";
 import type { CliHost } from "../command.ts";
 import { command } from "../define.ts";
@@ -26,7 +27,7 @@ export default command({
   run: async ({ project, maxTokens, quiet }, { gateway, host, out }) => {
     const wanted = { maxTokens, ...(project === undefined ? {} : { project }) };
     if (!quiet) {
-      const found = read(await (await gateway()).ask("owner/recall", wanted));
+      const found = readAnswer(recalled, await (await gateway()).ask("owner/recall", wanted));
       if (found.text === "") out.line(nothing(found));
       else out.line(found.text);
       for (const name of found.failed)
@@ -34,7 +35,7 @@ export default command({
       return 0;
     }
     try {
-      const found = read(await withinLimit(host, (road) => road.ask("owner/recall", wanted)));
+      const found = readAnswer(recalled, await withinLimit(host, (road) => road.ask("owner/recall", wanted)));
       if (found.text !== "") host.stdout(`${found.text}\n`);
       if (found.failed.length > 0) fail(host, `could not be read: ${found.failed.join(", ")}.`);
     } catch (error) {
@@ -50,29 +51,9 @@ function fail(host: CliHost, reason: string): void {
   host.noteHookFailure(reason);
 }
 
-interface Found {
-  readonly project: string | null;
-  readonly text: string;
-  readonly leftOut: readonly string[];
-  readonly failed: readonly string[];
-}
+const recalled = object({ project: orNull(string), text: string, leftOut: listOf(string), failed: listOf(string) });
 
-const strings = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((each): each is string => typeof each === "string") : [];
-
-function read(answer: unknown): Found {
-  const member = (key: string): unknown => (typeof answer === "object" && answer !== null ? Reflect.get(answer, key) : undefined);
-  const [found, project] = [member("text"), member("project")];
-  if (typeof found !== "string") throw unavailable("The memory service answered something else than a text. Nothing was recalled.");
-  return {
-    text: found,
-    project: typeof project === "string" ? project : null,
-    leftOut: strings(member("leftOut")),
-    failed: strings(member("failed")),
-  };
-}
-
-function nothing({ project, leftOut }: Found): string {
+function nothing({ project, leftOut }: Shaped<typeof recalled>): string {
   if (leftOut.length > 0) return `Nothing fits into so few tokens; left out: ${leftOut.join(", ")}. Raise --max-tokens.`;
   return project === null
     ? "Nothing to recall: no memory here belongs to no project."

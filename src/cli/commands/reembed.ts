@@ -1,5 +1,6 @@
 import { usage } from "../../kernel/errors.ts";
 import { integer } from "../../kernel/kinds.ts";
+import { number, object, readAnswer, type Shaped } from "../answer.ts";
 import { flag, option, optionOr } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -9,6 +10,8 @@ import { showPlan } from "../output.ts";
 const MOST_DIMENSIONS = 16_000;
 /** From so many new vectors on, a threshold that was measured on the old ones no longer holds. */
 const RECALIBRATE_FROM = 100;
+
+const report = object({ updated: number, failed: number, remaining: number });
 
 export default command({
   name: "reembed",
@@ -36,20 +39,14 @@ export default command({
       .ask("owner/reembed", { all, batch }, (done, total) => progress.show("embedding", done, total))
       .finally(() => progress.end());
     if (json) out.json(answer);
-    else report(answer, all, out.line);
-    return failures(answer) === 0 ? 0 : 1;
+    const done = readAnswer(report, answer);
+    if (!json) show(done, all, out.line);
+    return done.failed + done.remaining === 0 ? 0 : 1;
   },
 });
 
-const numberAt = (answer: unknown, key: string): number => {
-  const value: unknown = typeof answer === "object" && answer !== null ? Reflect.get(answer, key) : undefined;
-  return typeof value === "number" ? value : 0;
-};
-const failures = (answer: unknown): number => numberAt(answer, "failed") + numberAt(answer, "remaining");
-
-function report(answer: unknown, all: boolean, line: (text: string) => void): void {
-  const updated = numberAt(answer, "updated");
-  line(`${updated} vectors computed, ${numberAt(answer, "failed")} failed, ${numberAt(answer, "remaining")} still to do.`);
+function show({ updated, failed, remaining }: Shaped<typeof report>, all: boolean, line: (text: string) => void): void {
+  line(`${updated} vectors computed, ${failed} failed, ${remaining} still to do.`);
   if (all || updated > RECALIBRATE_FROM) line("A threshold for abstaining that was measured before no longer holds; measure it again.");
 }
 

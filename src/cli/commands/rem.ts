@@ -1,4 +1,8 @@
+import { anything, object, orNull, readAnswer } from "../answer.ts";
 import { command } from "../define.ts";
+
+/** No error where nothing failed, which includes a cycle that another one's lock kept from running. */
+const record = object({ error: orNull(anything) });
 
 export default command({
   name: "rem",
@@ -17,10 +21,6 @@ export default command({
     const road = await gateway();
     const answer = await road.ask("owner/rem", {}, (done, total) => progress.show("phases", done, total)).finally(() => progress.end());
     out.json(answer);
-    return errorOf(answer) === null ? 0 : 1;
+    return readAnswer(record, answer).error === null ? 0 : 1;
   },
 });
-
-/** Null where nothing failed, which includes a cycle that another one's lock kept from running. */
-const errorOf = (answer: unknown): unknown =>
-  typeof answer === "object" && answer !== null && Reflect.has(answer, "error") ? Reflect.get(answer, "error") : null;

@@ -5,7 +5,7 @@ import { flag, optionOr, positional } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
 import { commandLine } from "../output.ts";
-import { isOurSkill, type Recipe, readRecipe, skillText, slugOf } from "../skill-file.ts";
+import { isOurSkill, type Recipe, readRecipes, skillText, slugOf } from "../skill-file.ts";
 
 export default command({
   name: "skills",
@@ -62,9 +62,9 @@ async function allRecipes({ gateway }: CommandContext): Promise<Recipe[]> {
   const road = await gateway();
   const recipes: Recipe[] = [];
   for (;;) {
-    const page = await road.ask("owner/recipes", { offset: recipes.length });
-    if (!Array.isArray(page) || page.length === 0) return recipes;
-    recipes.push(...page.map(readRecipe));
+    const page = readRecipes(await road.ask("owner/recipes", { offset: recipes.length }));
+    if (page.length === 0) return recipes;
+    recipes.push(...page);
   }
 }
 

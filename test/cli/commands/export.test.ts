@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../../src/cli/run.ts";
-import { readRecipe, skillText, slugOf, trackRecord } from "../../../src/cli/skill-file.ts";
+import { readRecipes, skillText, slugOf, trackRecord } from "../../../src/cli/skill-file.ts";
 import { noteName, noteNames, noteText } from "../../../src/cli/vault-notes.ts";
 import { fakeHost, type Script } from "../fake-host.ts";
 
@@ -173,7 +173,7 @@ test("a skill tells what its totals hide: a last run that failed, and how the st
     "> The steps were changed since; as they stand they worked 1 of 2 times.",
   ]);
   expect(
-    readRecipe({ name: "x", successes: 9, failures: 7, successesSinceEdit: 1, failuresSinceEdit: 0, lastOutcome: "failure" }),
+    readRecipes([recipe("x", { successes: 9, failures: 7, successesSinceEdit: 1, failuresSinceEdit: 0, lastOutcome: "failure" })])[0],
   ).toMatchObject({
     successesSinceEdit: 1,
     failuresSinceEdit: 0,
