@@ -2,48 +2,62 @@
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { SCORE_UNITS } from "../../domain/retrieval/bm25.ts";
-import { float8, floatArray, int8, intArray, query, textArray, uuid, uuidArray } from "../codecs.ts";
+import type { LengthNorm } from "../../domain/retrieval/tally.ts";
+import { bytes, float8, floatArray, int8, intArray, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { fixed } from "./predicates.ts";
-import {
-  type Filters,
-  inProjectKeys,
-  isVisible,
-  kindNumber,
-  narrowsRows,
-  type RowKind,
-  rowKinds,
-  tableOf,
-  writtenAt,
-} from "./search-filters.ts";
+import { type Filters, inProjectKeys, isVisible, kindNumber, type RowKind, rowKinds, tableOf } from "./search-filters.ts";
 
 /** `at` ≥ 0: `rows` of the kind that have the form at this index. {@link TOTALS}: `rows` and `words` of the kind in scope. {@link NAMES}: `rows` rises with each change of an entity. */
 export const TOTALS = -1;
 export const NAMES = -2;
-const Statistic = z.object({ at: z.int(), kind: z.int(), rows: int8, words: int8 });
+const Packed = { ids: bytes.nullable(), counts: bytes.nullable(), lengths: bytes.nullable() };
+const Statistic = z.object({ at: z.int(), kind: z.int(), rows: int8, words: int8, ...Packed });
+
+/** The postings `p` as {@link PackedPostings}: one row whatever their number. All three are in one order. */
+const packed = sql`string_agg(uuid_send(p.row_id), ''::bytea) as ids, string_agg(int2send(p.tf), ''::bytea) as counts, string_agg(int4send(p.length), ''::bytea) as lengths`;
 
 /**
- * N, the sum of lengths and the document frequencies of a question's forms, for each kind.
- * Plan: one index-only range a form and kind. Counted, not estimated: the same rows give the same scores. Kept honest by search-plans.test.ts.
+ * N, the sum of lengths and the document frequencies of a question's forms, for each kind; of forms that at most `packUpTo` rows have, the postings too.
+ * Plan: one index-only range a form and kind, the beginning of a frequent one twice. Counted, not estimated: the same rows give the same scores. Kept honest
+ * by search-plans.test.ts.
  */
 export const wordStatistics = query(
   Statistic,
-  (q: { forms: readonly string[]; kinds: readonly RowKind[]; filters: Filters }) => sql`
-  select ${TOTALS}::int as at, t.kind, sum(t.row_count)::bigint as rows, sum(t.word_count)::bigint as words
+  (q: { forms: readonly string[]; kinds: readonly RowKind[]; packUpTo: number; filters: Filters }) => {
+    const postings = sql`brain_postings as p where p.term = f.term and p.kind = k.kind and ${inProjectKeys("p", q.filters)}`;
+    const isRare = sql`c.rows <= ${fixed(q.packUpTo)}`;
+    return sql`
+  select ${TOTALS}::int as at, t.kind, sum(t.row_count)::bigint as rows, sum(t.word_count)::bigint as words,
+    null::bytea as ids, null::bytea as counts, null::bytea as lengths
   from brain_posting_totals as t
   where t.kind = any(${intArray(q.kinds.map((kind) => kindNumber[kind]))}) and ${inProjectKeys("t", q.filters)}
   group by t.kind
   union all
-  select ${NAMES}::int, 2, coalesce(sum(t.changes), 0)::bigint, 0
+  select ${NAMES}::int, 2, coalesce(sum(t.changes), 0)::bigint, 0, null, null, null
   from brain_posting_totals as t where t.kind = 2 and ${inProjectKeys("t", q.filters)}
   union all
-  select f.at::int - 1, k.kind, c.rows, 0
+  select f.at::int - 1, k.kind, case when ${isRare} then c.rows else (select count(*) from ${postings}) end, 0,
+    case when ${isRare} then c.ids end, case when ${isRare} then c.counts end, case when ${isRare} then c.lengths end
   from unnest(${textArray(q.forms)}) with ordinality as f(term, at)
   cross join unnest(${intArray(q.kinds.map((kind) => kindNumber[kind]))}) as k(kind)
   cross join lateral (
-    select count(*) as rows from brain_postings as p
-    where p.term = f.term and p.kind = k.kind and ${inProjectKeys("p", q.filters)}
+    select count(*) as rows, ${packed} from (select p.row_id, p.tf, p.length from ${postings} limit ${fixed(q.packUpTo + 1)}) as p
   ) as c
-  where c.rows > 0`,
+  where c.rows > 0`;
+  },
+);
+
+/** The postings of forms among the rows of one kind. Plan: one index-only range a form. */
+export const packedPostings = query(
+  z.object({ at: z.int(), ids: bytes, counts: bytes, lengths: bytes }),
+  (q: { kind: RowKind; forms: readonly string[]; filters: Filters }) => sql`
+  select f.at::int - 1 as at, c.ids, c.counts, c.lengths
+  from unnest(${textArray(q.forms)}) with ordinality as f(term, at)
+  cross join lateral (
+    select ${packed} from brain_postings as p
+    where p.term = f.term and p.kind = ${kindNumber[q.kind]}::int and ${inProjectKeys("p", q.filters)}
+  ) as c
+  where c.ids is not null`,
 );
 
 /** In how many rows of these kinds each form stands, counted up to `most` a kind. Plan: the beginning of one index-only range a form and kind. */
@@ -92,85 +106,35 @@ export interface WeighedForm {
   readonly weight: number;
 }
 
-/** What `tf` is weighed against: `k1 · (1 − b)` and, for each word of a row, `k1 · b ÷ average length`. */
-export interface LengthNorm {
-  readonly base: number;
-  readonly perWord: number;
-}
-
-const ScoredRow = z.object({ id: uuid, key: uuid, score: int8 });
-/** Score in units of {@link SCORE_UNITS}; `key` is the project's in the index. */
-export type ScoredRow = z.output<typeof ScoredRow>;
-
-const asRows = (forms: readonly WeighedForm[]): SQL =>
-  sql`unnest(${textArray(forms.map(({ term }) => term))}, ${intArray(forms.map(({ word }) => word))},
-    ${floatArray(forms.map(({ weight }) => weight * SCORE_UNITS))}) as f(term, word, weight)`;
-
 /**
- * Scores of the rows that have one of the forms. Whole numbers add up to the same sum in any order: equal rows tie, on both engines.
- * @param postings what `f` is joined with to give the postings `p`.
+ * What the forms add to the scores of these rows, in units of {@link SCORE_UNITS}; rows that have none of them are left out. The same whole numbers as
+ * `tally.ts` adds up. Plan: an index seek a form and row (`offset 0` keeps the planner from reading whole ranges).
  */
-function summed(forms: readonly WeighedForm[], { base, perWord }: LengthNorm, postings: SQL): SQL {
-  const score = sql`(f.weight * p.tf / (p.tf + ${base}::float8 + ${perWord}::float8 * p.length))::int as score`;
-  const formsOf = new Map<number, number>();
-  for (const { word } of forms) formsOf.set(word, (formsOf.get(word) ?? 0) + 1);
-  const [single, several] = [true, false].map((wanted) => forms.filter(({ word }) => (formsOf.get(word) === 1) === wanted));
-  // The best form of a word must be found before words are added up; most words have one form, and need no second round.
-  return sql`select w.id, w.key, sum(w.score) as score
-    from (
-      select p.row_id as id, p.project_key as key, ${score} from ${asRows(single ?? [])} ${postings}
-      union all
-      select s.id, s.key, max(s.score)
-      from (select p.row_id as id, p.project_key as key, f.word, ${score} from ${asRows(several ?? [])} ${postings}) as s
-      group by s.id, s.key, s.word
-    ) as w
-    group by w.id, w.key`;
-}
-
-/** A time window or a tag is a matter of the row itself. */
-const narrowed = (kind: RowKind, filters: Filters): SQL =>
-  narrowsRows(filters)
-    ? sql`where exists (select from ${tableOf(kind)} as x where x.id = s.id and ${isVisible(kind, "x", filters)} offset 0)`
-    : sql``;
-
-/**
- * Rows of one kind that have one of the forms, with their BM25 scores: at least the `limit` best, in no order. Of rows that tie for the last places the
- * newest. Plan: an index-only range a form, then a lookup by key for each row that ties. Kept honest by search-plans.test.ts.
- */
-export const bestRows = query(
-  ScoredRow,
-  (q: { kind: RowKind; forms: readonly WeighedForm[]; norm: LengthNorm; limit: number; filters: Filters }) => sql`
-  with scored as materialized (
-    select s.id, s.key, s.score from (${summed(
-      q.forms,
-      q.norm,
-      sql`join brain_postings as p on p.term = f.term and p.kind = ${kindNumber[q.kind]}::int and ${inProjectKeys("p", q.filters)}`,
-    )}) as s ${narrowed(q.kind, q.filters)}
-  ), edge as materialized (
-    select min(b.score) as score from (select s.score from scored as s order by s.score desc limit ${q.limit}::int) as b
-  )
-  select s.id, s.key, s.score from edge join scored as s on s.score > edge.score
-  union all
-  (select s.id, s.key, s.score from edge join scored as s on s.score = edge.score join ${tableOf(q.kind)} as x on x.id = s.id
-  where ${isVisible(q.kind, "x", q.filters)}
-  order by x.${writtenAt(q.kind)} desc, x.id
-  limit ${q.limit}::int)`,
+export const scoresInRows = query(
+  z.object({ id: uuid, score: int8 }),
+  (q: { kind: RowKind; forms: readonly WeighedForm[]; norm: LengthNorm; ids: readonly string[] }) => sql`
+  select w.id, sum(w.score) as score
+  from (
+    select r.id, max((f.weight * p.tf / (p.tf + ${q.norm.base}::float8 + ${q.norm.perWord}::float8 * p.length))::int) as score
+    from ${tableOf(q.kind)} as r
+    cross join unnest(${textArray(q.forms.map(({ term }) => term))}, ${intArray(q.forms.map(({ word }) => word))},
+      ${floatArray(q.forms.map(({ weight }) => weight * SCORE_UNITS))}) as f(term, word, weight)
+    cross join lateral (
+      select p.tf, p.length from brain_postings as p
+      where p.term = f.term and p.kind = ${kindNumber[q.kind]}::int and p.project_key = brain_project_key(r.project_id) and p.row_id = r.id
+      offset 0
+    ) as p
+    where r.id = any(${uuidArray(q.ids)})
+    group by r.id, f.word
+  ) as w
+  group by w.id`,
 );
 
-/** What the forms add to the scores of these rows; rows that have none of them are left out. Plan: an index seek a form and row (`offset 0` keeps the planner from reading whole ranges). */
-export const scoresInRows = query(
-  ScoredRow,
-  (q: { kind: RowKind; forms: readonly WeighedForm[]; norm: LengthNorm; rows: readonly Pick<ScoredRow, "id" | "key">[] }) => sql`
-  select s.id, s.key, s.score from (${summed(
-    q.forms,
-    q.norm,
-    sql`cross join unnest(${uuidArray(q.rows.map(({ id }) => id))}, ${uuidArray(q.rows.map(({ key }) => key))}) as r(id, key)
-    cross join lateral (
-      select p.row_id, p.project_key, p.tf, p.length from brain_postings as p
-      where p.term = f.term and p.kind = ${kindNumber[q.kind]}::int and p.project_key = r.key and p.row_id = r.id
-      offset 0
-    ) as p`,
-  )}) as s`,
+/** Of rows those that a time window and a tag let pass: a matter of the row itself, which the index of words does not know. Plan: primary key. */
+export const visibleRows = query(
+  z.object({ id: uuid }),
+  (q: { kind: RowKind; ids: readonly string[]; filters: Filters }) => sql`
+  select x.id from ${tableOf(q.kind)} as x where x.id = any(${uuidArray(q.ids)}) and ${isVisible(q.kind, "x", q.filters)} order by x.id`,
 );
 
 /** Weight of a match and of importance in the text arm's score (`retrieval.md` §2.5). */

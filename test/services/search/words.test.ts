@@ -156,7 +156,11 @@ eachEngine("BM25 over the index of words", (engine) => {
   };
 
   test("ranks and scores the first rows as scoring every row would, pruned or not", async () => {
-    const pruning = fc.record({ fromPostings: fc.constantFrom(0, 300), candidates: fc.integer({ min: 1, max: 60 }) });
+    const pruning = fc.record({
+      packUpTo: fc.constantFrom(0, 40, 200, 4_000),
+      fromPostings: fc.constantFrom(0, 300),
+      candidates: fc.integer({ min: 1, max: 60 }),
+    });
     const question = fc.array(fc.integer({ min: 0, max: VOCABULARY.length - 1 }), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(
@@ -190,6 +194,32 @@ eachEngine("BM25 over the index of words", (engine) => {
       { numRuns: 60 },
     );
   }, 120_000);
+});
+
+eachEngine("a time window over the index of words", (engine) => {
+  test("finds the few old rows behind hundreds of better ones, and their equals", async () => {
+    const { db } = engine;
+    await db.reset();
+    const fresh = Array.from({ length: 300 }, (_, at) => `harbour ${at}`);
+    const old = [
+      "harbour in a long sentence about many other things of the town",
+      "harbour in a long sentence about many other rooms of the town",
+    ];
+    const ids = await seedMany(db, [...fresh, ...old]);
+    const oldIds = ids.slice(fresh.length);
+    await db.asOwner((connection) =>
+      connection.script(`update brain_observations set created_at = '2020-01-01' where id in ('${oldIds.join("', '")}')`),
+    );
+    const filters: Filters = { ...everywhere, before: "2021-01-01T00:00:00Z" };
+    const { bm25 } = await db.read(testScope(), (tx) =>
+      searchWords(tx, { analysis: analyse("harbour"), kinds: ["observation"], filters, depth: 1, exactRank: 1, ages: createAges(filters) }),
+    );
+    expect(bm25).toHaveLength(1);
+    const { bm25: both } = await db.read(testScope(), (tx) =>
+      searchWords(tx, { analysis: analyse("harbour"), kinds: ["observation"], filters, depth: 5, exactRank: 1, ages: createAges(filters) }),
+    );
+    expect(both.map(({ id }) => id).sort()).toEqual([...oldIds].sort());
+  }, 60_000);
 });
 
 describe("what selects", () => {

@@ -11,10 +11,11 @@ import type { Filters } from "../../../src/store/queries/search-filters.ts";
 import { foundRows } from "../../../src/store/queries/search-rows.ts";
 import { nearestBySigns } from "../../../src/store/queries/search-vectors.ts";
 import {
-  bestRows,
+  packedPostings,
   rowsWithWords,
   scoresInRows,
   textScores,
+  visibleRows,
   wordStatistics,
   wordsBeginning,
 } from "../../../src/store/queries/search-words.ts";
@@ -77,13 +78,12 @@ eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", 
     const forms = ["word1", "word2", "common"];
     const weighed = forms.map((term, at) => ({ term, word: at >> 1, weight: 1 }));
     const norm = { base: 0.3, perWord: 0.1 };
-    const rows = ids.slice(0, 50).map((id) => ({ id, key: project }));
     for (const query of [
-      wordStatistics({ forms, kinds: ["observation", "entity", "error", "episode"], filters: filters() }),
+      wordStatistics({ forms, kinds: ["observation", "entity", "error", "episode"], packUpTo: 4_000, filters: filters() }),
       rowsWithWords({ forms, kinds: ["observation", "entity"], most: 200, filters: filters() }),
-      bestRows({ kind: "observation", forms: weighed, norm, limit: 100, filters: filters() }),
-      bestRows({ kind: "observation", forms: weighed, norm, limit: 100, filters: { ...filters(), after: "2020-01-01T00:00:00Z" } }),
-      scoresInRows({ kind: "observation", forms: weighed, norm, rows }),
+      packedPostings({ kind: "observation", forms, filters: filters() }),
+      visibleRows({ kind: "observation", ids: ids.slice(0, 400), filters: { ...filters(), after: "2020-01-01T00:00:00Z" } }),
+      scoresInRows({ kind: "observation", forms: weighed, norm, ids: ids.slice(0, 50) }),
       wordsBeginning({ prefix: "wor", limit: 400, filters: filters() }),
       textScores({ found: { observation: ids.slice(0, 40) }, text: forms.join(" "), name: "x", coverDensity: false, filters: filters() }),
       foundRows({ ids: { observation: ids.slice(0, 15) }, filters: filters() }),

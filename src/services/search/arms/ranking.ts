@@ -1,13 +1,15 @@
 /**
- * BM25 over the index of words, one kind of rows at a time, with the rules of domain/retrieval/bm25.ts; the database adds the scores up. Frequent words
- * score the rows that the others found and select none (MaxScore, Turtle & Flood 1995), so the cost follows the rare words of a question and not
- * the size of the memory.
+ * BM25 over the index of words, one kind of rows at a time, with the rules of domain/retrieval/bm25.ts. Postings come packed and are added up here
+ * (`tally.ts`): those of rare words together with their statistics. Very frequent words score the rows that the others found and select none
+ * (MaxScore, Turtle & Flood 1995), so the cost follows the rare words of a question and not the size of the memory.
  */
-import { BM25_B, BM25_K1, inverseDocumentFrequency, SCORE_UNITS, termBound } from "../../../domain/retrieval/bm25.ts";
+import { inverseDocumentFrequency, SCORE_UNITS, termBound } from "../../../domain/retrieval/bm25.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
+import { createTally, lengthNorm, type PackedPostings, type Tally } from "../../../domain/retrieval/tally.ts";
 import type { Tx } from "../../../store/port.ts";
-import type { Filters, RowKind } from "../../../store/queries/search-filters.ts";
-import { bestRows, type LengthNorm, scoresInRows, type WeighedForm } from "../../../store/queries/search-words.ts";
+import { type Filters, narrowsRows, type RowKind } from "../../../store/queries/search-filters.ts";
+import { rowInstants } from "../../../store/queries/search-rows.ts";
+import { packedPostings, scoresInRows, visibleRows, type WeighedForm } from "../../../store/queries/search-words.ts";
 
 /** Statistics of one kind of rows. */
 export interface KindStatistics {
@@ -16,25 +18,38 @@ export interface KindStatistics {
   readonly averageLength: number;
   /** Rows that have a form; absent where none has. */
   readonly rowsWith: ReadonlyMap<string, number>;
+  /** Postings of the forms that few rows have. */
+  readonly postings: ReadonlyMap<string, PackedPostings>;
+}
+
+interface Form extends WeighedForm {
+  /** Rows that have it. */
+  readonly having: number;
 }
 
 /** One word of a question among the rows of a kind. */
 interface Step {
-  readonly forms: readonly WeighedForm[];
-  /** Rows that have one of the forms, at most. */
+  readonly forms: readonly Form[];
+  /** Postings that are not at hand yet. */
   readonly postings: number;
-  /** What all words behind can still add to a row, in units. */
-  readonly restBound: number;
+  /** What the word can add to a row at most, in units. */
+  readonly bound: number;
 }
 
 /** When and how far a question is pruned. */
 export interface Pruning {
-  /** Postings that are added up in less time (3 ms in the embedded engine) than pruning would save: below, every word selects. */
+  /** Rows up to which a form's postings come with its statistics. */
+  readonly packUpTo: number;
+  /** Postings that are fetched and added up in less time than pruning would save: below, every word selects. */
   readonly fromPostings: number;
   /** Rows that the words which do not select may still lift. */
   readonly candidates: number;
 }
-const PRUNING: Pruning = { fromPostings: 5_000, candidates: 400 };
+/**
+ * In the embedded engine 10,000 postings take 4 ms to fetch and 1 to add up; looking four words up in 400 rows takes 5. Asking for 4,000 postings of a word
+ * that turns out to be more frequent costs 1 ms.
+ */
+export const PRUNING: Pruning = { packUpTo: 4_000, fromPostings: 12_000, candidates: 400 };
 /** Words that leave more of the postings to select than this share prune too little to pay for looking the others up. */
 const MOST_SELECTING = 0.5;
 /**
@@ -42,6 +57,9 @@ const MOST_SELECTING = 0.5;
  * weight, so the bound holds at once as a rule.
  */
 const FIRST_REST_SHARE = 0.25;
+/** Rows asked for a tag or a time window at first, for each one wanted; four times as many each time that too few passed. */
+const LOOK_AHEAD = 4;
+
 /** For each word of a question the weights of the forms that a kind has. */
 export const weightsOf = ({ rows, rowsWith }: KindStatistics, words: readonly (readonly string[])[]): readonly (readonly number[])[] =>
   words.map((forms) =>
@@ -51,31 +69,29 @@ export const weightsOf = ({ rows, rowsWith }: KindStatistics, words: readonly (r
     }),
   );
 
-/** Words by what they can add at most, greatest first. */
-function stepsOf({ rows, rowsWith }: KindStatistics, words: readonly (readonly string[])[]): Step[] {
-  const weighed = words.flatMap((forms, word) => {
-    const known = forms.flatMap((term) => {
+/** The words that the kind has. */
+function stepsOf({ rows, rowsWith, postings }: KindStatistics, words: readonly (readonly string[])[]): Step[] {
+  return words.flatMap((terms, word) => {
+    const forms = terms.flatMap((term): Form[] => {
       const having = rowsWith.get(term);
       return having === undefined ? [] : [{ term, word, having, weight: termBound(inverseDocumentFrequency(rows, having)) }];
     });
-    if (known.length === 0) return [];
-    return { forms: known, postings: known.reduce((sum, { having }) => sum + having, 0), bound: Math.max(...known.map((of) => of.weight)) };
-  });
-  weighed.sort((a, b) => b.bound - a.bound);
-  let rest = weighed.reduce((sum, { bound }) => sum + bound, 0);
-  return weighed.map(({ forms, postings, bound }) => {
-    rest -= bound;
-    return { forms, postings, restBound: Math.max(rest, 0) * SCORE_UNITS };
+    if (forms.length === 0) return [];
+    const missing = forms.reduce((sum, { term, having }) => sum + (postings.has(term) ? 0 : having), 0);
+    return { forms, postings: missing, bound: Math.max(...forms.map(({ weight }) => weight)) * SCORE_UNITS };
   });
 }
 
-/** Words from the start that select at the first try. */
-function firstCut(steps: readonly Step[], { fromPostings }: Pruning): number {
-  const sum = (of: readonly Step[]) => of.reduce((total, { postings }) => total + postings, 0);
-  if (sum(steps) <= fromPostings) return steps.length;
-  const whole = (steps[0]?.restBound ?? 0) + Math.max(0, ...(steps[0]?.forms ?? []).map(({ weight }) => weight * SCORE_UNITS));
-  const at = steps.findIndex(({ restBound }) => restBound <= FIRST_REST_SHARE * whole);
-  return at === -1 || sum(steps.slice(0, at + 1)) > MOST_SELECTING * sum(steps) ? steps.length : at + 1;
+const boundOf = (steps: readonly Step[]) => steps.reduce((sum, { bound }) => sum + bound, 0);
+const postingsOf = (steps: readonly Step[]) => steps.reduce((sum, { postings }) => sum + postings, 0);
+
+/** Frequent words, the heaviest first, that select at the first try. */
+function firstCut(frequent: readonly Step[], whole: number, { fromPostings }: Pruning): number {
+  const all = postingsOf(frequent);
+  if (all <= fromPostings) return frequent.length;
+  let cut = 0;
+  while (boundOf(frequent.slice(cut)) > FIRST_REST_SHARE * whole) cut++;
+  return postingsOf(frequent.slice(0, cut)) > MOST_SELECTING * all ? frequent.length : cut;
 }
 
 export interface RankOptions {
@@ -95,29 +111,72 @@ export async function rankByWords(
   words: readonly (readonly string[])[],
   { exactRank, depth, filters, pruning = PRUNING }: RankOptions,
 ): Promise<Hit[]> {
-  const { kind, averageLength } = statistics;
+  const { kind } = statistics;
   const steps = stepsOf(statistics, words);
   if (steps.length === 0) return [];
-  const perWord = averageLength > 0 ? (BM25_K1 * BM25_B) / averageLength : 0;
-  const norm: LengthNorm = { base: averageLength > 0 ? BM25_K1 * (1 - BM25_B) : BM25_K1, perWord };
-  const asHits = (rows: readonly { readonly id: string; readonly score: number }[]) =>
-    rows.map(({ id, score }): Hit => ({ id, score: score / SCORE_UNITS })).sort(byScoreThenId);
+  const norm = lengthNorm(statistics.averageLength);
+  const atHand = new Map(statistics.postings);
+  const rare = steps.filter(({ postings }) => postings === 0);
+  const frequent = steps.filter(({ postings }) => postings > 0).sort((a, b) => b.bound - a.bound);
+  const asHits = (rows: readonly Hit[]) => rows.map(({ id, score }): Hit => ({ id, score: score / SCORE_UNITS })).sort(byScoreThenId);
 
-  for (let cut = firstCut(steps, pruning), tries = 0; ; tries++) {
-    const forms = steps.slice(0, cut).flatMap((step) => step.forms);
-    const isWhole = cut >= steps.length;
-    const limit = isWhole ? depth : Math.max(pruning.candidates, exactRank);
-    const rows = await tx.all(bestRows({ kind, forms, norm, limit, filters }));
-    if (isWhole) return asHits(rows);
-    const others = steps.slice(cut).flatMap((step) => step.forms);
-    const added = new Map((await tx.all(scoresInRows({ kind, forms: others, norm, rows }))).map(({ id, score }) => [id, score]));
+  for (let cut = firstCut(frequent, boundOf(steps), pruning), tries = 0; ; tries++) {
+    const selecting = [...rare, ...frequent.slice(0, cut)];
+    const missing = selecting.flatMap(({ forms }) => forms.filter(({ term }) => !atHand.has(term)).map(({ term }) => term));
+    if (missing.length > 0)
+      for (const { at, ...postings } of await tx.all(packedPostings({ kind, forms: missing, filters })))
+        atHand.set(missing[at] ?? "", postings);
+    const tally = createTally(
+      selecting.flatMap(({ forms }) => forms).reduce((sum, { having }) => sum + having, 0),
+      norm,
+    );
+    for (const { forms } of selecting)
+      tally.add(
+        forms.flatMap(({ term, weight }) => {
+          const postings = atHand.get(term);
+          return postings === undefined ? [] : [{ postings, weight }];
+        }),
+      );
+    const others = frequent.slice(cut);
+    if (others.length === 0) return asHits(await bestVisible(tx, tally, kind, depth, filters));
+    const limit = Math.max(pruning.candidates, exactRank);
+    const rows = await newestOfLast(tx, await bestVisible(tx, tally, kind, limit, filters), kind, limit, filters);
+    const lifted = await tx.all(scoresInRows({ kind, forms: others.flatMap(({ forms }) => forms), norm, ids: rows.map(({ id }) => id) }));
+    const added = new Map(lifted.map(({ id, score }) => [id, score]));
     const totals = rows.map(({ id, score }) => ({ id, score: score + (added.get(id) ?? 0) })).sort((a, b) => b.score - a.score);
     // A row that is not among these has at most the last partial score, or none, and what the other words can add.
     const leastPartial = rows.length < limit ? 0 : Math.min(...rows.map(({ score }) => score));
     const reached = totals[exactRank - 1]?.score ?? 0;
-    if (leastPartial + (steps[cut - 1]?.restBound ?? 0) < reached) return asHits(totals);
+    const holds = (from: number) => leastPartial + boundOf(frequent.slice(from)) < reached;
+    if (holds(cut)) return asHits(totals);
     // Once more with the words that the bound lacked; a second failure lets all of them select.
-    const enough = tries > 0 ? -1 : steps.findIndex(({ restBound }) => leastPartial + restBound < reached);
-    cut = enough === -1 ? steps.length : Math.max(enough + 1, cut + 1);
+    const enough = tries > 0 ? -1 : frequent.findIndex((_, at) => at > cut && holds(at));
+    cut = enough === -1 ? frequent.length : enough;
   }
+}
+
+/** The `limit` best rows that a time window and a tag let pass, and all that are as good as the last of them. */
+async function bestVisible(tx: Tx, tally: Tally, kind: RowKind, limit: number, filters: Filters): Promise<readonly Hit[]> {
+  if (!narrowsRows(filters)) return tally.best(limit);
+  const looked = new Set<string>();
+  const visible = new Set<string>();
+  for (let ahead = LOOK_AHEAD * limit; ; ahead *= LOOK_AHEAD) {
+    const hits = tally.best(ahead);
+    const ids = hits.map(({ id }) => id).filter((id) => !looked.has(id));
+    for (const id of ids) looked.add(id);
+    if (ids.length > 0) for (const { id } of await tx.all(visibleRows({ kind, ids, filters }))) visible.add(id);
+    if (visible.size < limit && hits.length < tally.rows) continue;
+    const passed = hits.filter(({ id }) => visible.has(id)).sort((a, b) => b.score - a.score);
+    const last = passed[limit - 1];
+    return last === undefined ? passed : passed.filter(({ score }) => score >= last.score);
+  }
+}
+
+/** Of rows that tie for the last places the newest, where they are too many. */
+async function newestOfLast(tx: Tx, rows: readonly Hit[], kind: RowKind, limit: number, filters: Filters): Promise<readonly Hit[]> {
+  if (rows.length <= limit) return rows;
+  const edge = Math.min(...rows.map(({ score }) => score));
+  const tied = rows.filter(({ score }) => score === edge).map(({ id }) => id);
+  const newest = new Set((await tx.all(rowInstants({ wanted: [{ kind, ids: tied, most: limit }], filters }))).map(({ id }) => id));
+  return rows.filter(({ id, score }) => score > edge || newest.has(id));
 }

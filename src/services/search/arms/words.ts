@@ -1,13 +1,14 @@
 /** The BM25 arm: the rows that a question's words rank first, of every kind. */
 import { fullMatchOf } from "../../../domain/retrieval/bm25.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
+import type { PackedPostings } from "../../../domain/retrieval/tally.ts";
 import type { Tx } from "../../../store/port.ts";
 import { type Filters, kindNumber, type RowKind } from "../../../store/queries/search-filters.ts";
 import { type FoundIds, NAMES, TOTALS, wordStatistics } from "../../../store/queries/search-words.ts";
 import type { Ages } from "../ages.ts";
 import type { Analysis } from "../analyse.ts";
 import { withRarestWords } from "./long-questions.ts";
-import { type KindStatistics, type Pruning, rankByWords, weightsOf } from "./ranking.ts";
+import { type KindStatistics, PRUNING, type Pruning, rankByWords, weightsOf } from "./ranking.ts";
 
 export interface WordSearch {
   readonly analysis: Analysis;
@@ -45,14 +46,19 @@ export interface WordHits {
 }
 
 /** Statistics of each kind that has rows in scope, and the version of the entities' names. */
-async function readStatistics(tx: Tx, forms: readonly string[], { kinds, filters }: WordSearch) {
-  const rows = await tx.all(wordStatistics({ forms, kinds, filters }));
+async function readStatistics(tx: Tx, forms: readonly string[], { kinds, filters, pruning = PRUNING }: WordSearch) {
+  const rows = await tx.all(wordStatistics({ forms, kinds, packUpTo: pruning.packUpTo, filters }));
   const statistics = kinds.flatMap((kind): KindStatistics[] => {
     const mine = rows.filter((row) => row.kind === kindNumber[kind]);
     const total = mine.find(({ at }) => at === TOTALS);
     if (total === undefined || total.rows <= 0) return [];
     const rowsWith = new Map(mine.flatMap(({ at, rows: of }): [string, number][] => (at >= 0 ? [[forms[at] ?? "", of]] : [])));
-    return [{ kind, rows: total.rows, averageLength: total.words / total.rows, rowsWith }];
+    const postings = new Map(
+      mine.flatMap(({ at, ids, counts, lengths }): [string, PackedPostings][] =>
+        ids === null || counts === null || lengths === null ? [] : [[forms[at] ?? "", { ids, counts, lengths }]],
+      ),
+    );
+    return [{ kind, rows: total.rows, averageLength: total.words / total.rows, rowsWith, postings }];
   });
   return { statistics, namesVersion: rows.find(({ at }) => at === NAMES)?.rows ?? 0 };
 }
