@@ -8,6 +8,7 @@ const SHOWN_MENTIONS = 50;
 
 /** Where copies may be that no statement of ours reaches. */
 const NOT_REACHABLE = [
+  "files that export and skills wrote, and what was copied from here",
   "git history and sync bundles that were written before",
   "peers that have not synced since: the tombstones erase their rows when they do",
   "undo files and backups",

@@ -104,6 +104,12 @@ eachEngine("cuba_forget", (engine) => {
     await call("cuba_receta", { action: "add", name: "refund", trigger_context: "a refund", steps: [{ do: `write to ${NAME}` }] });
     await call("cuba_artefacto", { action: "put", path: "notes/team.md", content: `lead: ${NAME}` });
     await call("cuba_centinela", { action: "create", entity_pattern: "payments", message: `tell ${NAME}`, condition_type: "on_access" });
+    await call("cuba_centinela", {
+      action: "create",
+      entity_pattern: "cursor",
+      message: `${NAME} called`,
+      condition_type: "on_session_start",
+    });
     const eco = (observation_id: string, correction: string) => call("cuba_eco", { action: "correct", observation_id, correction });
     await eco(theirs, `The team meets when ${NAME} calls`);
     await eco(theirs, "The team meets on Fridays");
@@ -205,6 +211,17 @@ eachEngine("cuba_forget", (engine) => {
     },
     SLOW_MS,
   );
+
+  test("a note to another client goes where it names her, and stays where only its addressee has her name", async () => {
+    const mine = await project(engine.db);
+    const call = caller(mine);
+    await call("cuba_alma", { action: "create", name: NAME });
+    const note = { action: "create", condition_type: "on_session_start" };
+    await call("cuba_centinela", { ...note, entity_pattern: NAME, message: "the build is red" });
+    await call("cuba_centinela", { ...note, entity_pattern: NAME, message: `${NAME} broke the build` });
+    expect(await forget({ confirm: true }, mine)).toMatchObject({ erased: { brain_entities: 1, brain_triggers: 1 } });
+    expect((await rows(engine.db, sql`select message from brain_triggers`)).map((each) => each.message)).toEqual(["the build is red"]);
+  });
 
   test(
     "each row that went leaves a tombstone, and no tombstone a text",

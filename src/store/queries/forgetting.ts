@@ -36,6 +36,8 @@ const own = (q: Forgotten) => sql`t.project_id is not distinct from ${q.projectI
 const everywhere = () => sql`true`;
 const named = (column: SQL) => (q: Forgotten) => sql`lower(${column}) = any(${textArray(q.names.map((name) => name.toLowerCase()))})`;
 const about = (column: SQL) => (q: Forgotten) => sql`${column} = any(${uuidArray(q.observationIds)})`;
+/** A note from one client to another: addressed, so it belongs to no project. */
+const isNote = sql`(t.project_id is null and t.condition_type = 'on_session_start')`;
 const words = (...columns: SQL[]) => sql`concat_ws(E'\n', ${sql.join(columns, sql`, `)})`;
 const list = (column: SQL) => sql`array_to_string(${column}, E'\n')`;
 const ofObservation = (column: SQL) => (q: Forgotten) =>
@@ -89,7 +91,14 @@ export const holders = {
       where k ->> 'id' = any(${textArray(q.observationIds)}))`,
   },
   brain_sessions: { key: id, text: words(sql`t.session_name`, sql`t.goals::text`, sql`t.summary`), scope: own },
-  brain_triggers: { key: id, text: words(sql`t.entity_pattern`, sql`t.message`), scope: own, also: named(sql`t.entity_pattern`) },
+  brain_triggers: {
+    key: id,
+    text: words(sql`t.entity_pattern`, sql`t.message`),
+    scope: (q) => sql`(${own(q)} or ${isNote})`,
+    also: named(sql`t.entity_pattern`),
+    // Addressed to a client that is called like the entity, and says nothing about it.
+    except: (q) => sql`${isNote} and ${named(sql`t.entity_pattern`)(q)} and not lower(t.message) like any(${textArray(q.patterns)})`,
+  },
   brain_verify_log: {
     key: id,
     text: words(sql`t.claim`, sql`t.entity_name`),
