@@ -14,14 +14,16 @@ const DENSE_WEIGHT = 1.5;
 const PROSE_SHARE = 2 / 3;
 /** Lines from which on a paragraph can be the output of a program; shorter ones are taken as they are. */
 const MACHINE_LINES = 3;
+/** Neighbours of fewer lines from which on they are one output: frames of a stack, lines of a log or a lock file that somebody double-spaced. Nine are notes. */
+const MACHINE_RUN = 10;
 
 const BLANK_LINE = /\r?\n[ \t]*(?:\r?\n[ \t]*)+/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const PLAIN_WORD = /^[\p{P}]*\p{L}[\p{L}\p{M}'’-]*[\p{P}]*$/u;
 
-/** True for lines of a program: no script without spaces, several lines, and too few of their tokens are plain words. */
+/** Words like a program's: no script without spaces, and too few of the tokens are plain words. */
 function looksMachineMade(paragraph: string): boolean {
-  if (paragraph.split("\n").length < MACHINE_LINES || hasDenseScript(paragraph)) return false;
+  if (hasDenseScript(paragraph)) return false;
   const tokens = paragraph.split(/\s+/u).filter((token) => token !== "");
   return tokens.filter((token) => PLAIN_WORD.test(token)).length < PROSE_SHARE * tokens.length;
 }
@@ -63,26 +65,37 @@ const weight = (text: string) => {
   return charCount(text) + (DENSE_WEIGHT - 1) * dense;
 };
 
+/** Which parts are a program's: those of several lines by themselves, shorter ones as a run of {@link MACHINE_RUN}. */
+function machineMade(parts: readonly { readonly text: string; readonly isFenced: boolean }[]) {
+  const looks = parts.map((part) => !part.isFenced && looksMachineMade(part.text));
+  const runAt: number[] = looks.map(Number);
+  for (let at = 1; at < runAt.length; at++) if (looks[at]) runAt[at] = (runAt[at - 1] ?? 0) + 1;
+  for (let at = runAt.length - 2; at >= 0; at--) if (looks[at] && looks[at + 1]) runAt[at] = runAt[at + 1] ?? 0;
+  return parts.map(({ text }, at) => ({
+    text,
+    isMachineMade: looks[at] === true && (text.split("\n").length >= MACHINE_LINES || (runAt[at] ?? 0) >= MACHINE_RUN),
+  }));
+}
+
 /**
  * The paragraphs worth keeping, in order. One over `mostChars` is cut between sentences, nothing repeated; neighbours that a program wrote (the entries
  * of a lock file) are kept together up to that length: they say nothing one by one.
  */
 export function paragraphsOf(text: string, mostChars: number): Paragraphs {
+  const parts = cutAtBlankLines(text).filter((part) => part.text !== "");
+  const long = parts.filter((part) => weight(part.text) > SHORT_CHARS);
   const kept: { text: string; isMachineMade: boolean }[] = [];
-  let short = 0;
-  for (const part of cutAtBlankLines(text)) {
-    if (part.text === "") continue;
-    if (weight(part.text) <= SHORT_CHARS) {
-      short++;
-      continue;
-    }
-    const isMachineMade = !part.isFenced && looksMachineMade(part.text);
+  for (const part of machineMade(long)) {
+    const { isMachineMade } = part;
     const before = kept.at(-1);
     if (isMachineMade && before?.isMachineMade === true && charCount(before.text) + charCount(part.text) + 2 <= mostChars)
       before.text += `\n\n${part.text}`;
     else kept.push({ text: part.text, isMachineMade });
   }
-  return { kept: kept.flatMap((part) => splitText(part.text, { sizeChars: mostChars, overlapChars: 0 })), short };
+  return {
+    kept: kept.flatMap((part) => splitText(part.text, { sizeChars: mostChars, overlapChars: 0 })),
+    short: parts.length - long.length,
+  };
 }
 
 /** Whole words: `debug`, `prefix` and `terror` are no bug, fix and error. */
