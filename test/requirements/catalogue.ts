@@ -28,8 +28,7 @@ export const catalogueRequirements: readonly Requirement[] = [
     id: "catalogue.redacted-failure",
     at: "§2.4",
     says: "a stored failure holds no token",
-    by: [],
-    gap: "no test reads brain_handler_failures after a failing call with a token",
+    by: [["services/telemetry.test.ts", "is written down with the tool, the client and the reason, and a token in it is masked"]],
   },
   {
     id: "catalogue.failure-cap",

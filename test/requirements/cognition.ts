@@ -3,6 +3,71 @@ import type { Requirement } from "./requirement.ts";
 
 export const cognitionRequirements: readonly Requirement[] = [
   {
+    id: "context.kill-switch",
+    at: "§1.3",
+    says: "with the switch off no handler has a project",
+    by: [["services/identity/identity.test.ts", "the kill switch takes the project away from everything"]],
+  },
+  {
+    id: "context.repositories",
+    at: "§1.3",
+    says: "two repositories of one name are two projects; a worktree and a sub-directory are one; a directory that becomes a repository stays what it was",
+    by: [
+      [
+        "services/identity/identity.test.ts",
+        "two repositories of one directory name are two projects; worktree, clone and sub-directory are the first",
+      ],
+      [
+        "services/identity/identity.test.ts",
+        "a directory without git is known by its path, and stays the same project when it becomes a repository",
+      ],
+    ],
+  },
+  {
+    id: "context.windows",
+    at: "§1.3",
+    says: "sessions of two windows of one label do not mix, also after the daemon was killed; one's start is not the other's current",
+    by: [["services/identity/identity.test.ts", "two windows of one label keep their sessions apart, also after the process was killed"]],
+  },
+  {
+    id: "context.order",
+    at: "§1.3",
+    says: "a session with a project goes before the directory, one without does not",
+    by: [
+      [
+        "services/identity/identity.test.ts",
+        "a name given to the connection goes before its directory, a client's root before the directory, a session before all",
+      ],
+    ],
+  },
+  {
+    id: "context.blank-label",
+    at: "§1.3",
+    says: "a blank header is none, and a client's name is shown but declares nothing",
+    by: [
+      ["transports/http.test.ts", "the label comes from %s"],
+      ["transports/http.test.ts", "clientInfo.name is shown, but is no identity"],
+    ],
+  },
+  {
+    id: "context.batch-label",
+    at: "§1.3",
+    says: "the first name of a batch is the label",
+    by: [["transports/http.test.ts", "the label comes from %s"]],
+  },
+  {
+    id: "context.forget",
+    at: "§1.3",
+    says: "forgetting a client takes its chats along and nobody whose name begins alike",
+    by: [["services/identity/identity.test.ts", "forgetting a client forgets its chats and nobody whose name merely starts alike"]],
+  },
+  {
+    id: "context.outside",
+    at: "§1.3",
+    says: "who declares nothing inherits nobody's session",
+    by: [["services/identity/identity.test.ts", "a client over HTTP that declares nothing has no state, and inherits nobody's"]],
+  },
+  {
     id: "jornada.replace",
     at: "§4",
     says: "a second start abandons the first, one open row stays",
@@ -42,8 +107,7 @@ export const cognitionRequirements: readonly Requirement[] = [
     id: "jornada.triggers",
     at: "§4",
     says: "start answers although the reminders cannot be read",
-    by: [],
-    gap: "no test breaks the reminders of a start",
+    by: [["tools/sessions.test.ts", "a start is answered although the reminders cannot be read"]],
   },
   {
     id: "decreto.projects",
@@ -107,8 +171,7 @@ export const cognitionRequirements: readonly Requirement[] = [
     id: "proyecto.unbound",
     at: "§6",
     says: "rows without a project are not counted and not found",
-    by: [],
-    gap: "counts and searches of a project are tested apart (test/services/projects.test.ts, test/services/search/filters.test.ts), not over one row",
+    by: [["services/projects.test.ts", "a row without a project is neither counted nor found while a project is active"]],
   },
   {
     id: "compact.fifty",

@@ -33,6 +33,12 @@ export const coordinationRequirements: readonly Requirement[] = [
     by: [["tools/library-docs.test.ts", "off there is no such tool, on it is listed in full before the meta tools"]],
   },
   {
+    id: "docs.names",
+    at: "§11",
+    says: "an address, a path, a command and nothing are no names of a library",
+    by: [["tools/library-docs.test.ts", "%p is no name of a library, and nothing is fetched"]],
+  },
+  {
     id: "docs.cache",
     at: "§11",
     says: "a second call within 300 s fetches nothing",
@@ -163,6 +169,18 @@ export const coordinationRequirements: readonly Requirement[] = [
     by: [["mcp/server.test.ts", "gives no answer to a cancelled call, and tells string and number ids apart"]],
   },
   {
+    id: "mcp.order",
+    at: "§17",
+    says: "answers come as calls end",
+    by: [["transports/stdio.test.ts", "a call that waits holds up no other, and answers come in order of completion"]],
+  },
+  {
+    id: "mcp.parse-error",
+    at: "§17",
+    says: "a parse error between two good lines loses neither",
+    by: [["transports/stdio.test.ts", "a parse error between two good lines loses neither"]],
+  },
+  {
     id: "mcp.batch",
     at: "§17",
     says: "257 messages are refused and none runs; notifications alone get 202",
@@ -198,6 +216,12 @@ export const coordinationRequirements: readonly Requirement[] = [
       ["services/rem/reading.test.ts", "a batch is what was set; auto is five, and twenty entities while fifty wait"],
       ["services/rem/reading.test.ts", "nothing is asked where the variable is not set, and nothing where nobody chose a model"],
     ],
+  },
+  {
+    id: "rem.no-model",
+    at: "§18",
+    says: "where nothing was set or chosen no model is asked",
+    by: [["services/rem/reading.test.ts", "nothing is asked where the variable is not set, and nothing where nobody chose a model"]],
   },
   {
     id: "rem.cap",

@@ -15,6 +15,12 @@ export const graphRequirements: readonly Requirement[] = [
     by: [["tools/entities.test.ts", "takes a name of 200 code points in any script, not one more, and cleans blanks away"]],
   },
   {
+    id: "alma.type",
+    at: "§4.1",
+    says: "an unknown type is an error that names it",
+    by: [["tools/entities.test.ts", "takes a name of 200 code points in any script, not one more, and cleans blanks away"]],
+  },
+  {
     id: "alma.projects",
     at: "§4.1",
     says: "one name in two projects is two entities; without a project it is ambiguous",
@@ -138,8 +144,7 @@ export const graphRequirements: readonly Requirement[] = [
     id: "cronica.slow-model",
     at: "§4.2",
     says: "with a slow model the answer comes before the vector",
-    by: [],
-    gap: "the queue is tested by itself (test/services/embedding/queue.test.ts); no test times an add against a slow model",
+    by: [["services/embedding/queue.test.ts", "answers a write before its model does, and has the vector when it is drained"]],
   },
   {
     id: "cronica.chunks",
@@ -334,6 +339,12 @@ export const graphRequirements: readonly Requirement[] = [
     by: [["services/errors.test.ts", "a solution resolves, lists what is like it and still open, and is found by a word of its own"]],
   },
   {
+    id: "remedio.gate",
+    at: "§4.6",
+    says: "a token in the solution is refused, prose about passwords is not; a malformed id is named after the gate",
+    by: [["services/errors.test.ts", "a credential is refused before the database, by field and kind, and is not repeated"]],
+  },
+  {
     id: "remedio.project",
     at: "§4.6",
     says: "an error of another project is not found",
@@ -344,6 +355,21 @@ export const graphRequirements: readonly Requirement[] = [
     at: "§4.7",
     says: "resolved_only, withheld rows and promotion",
     by: [["services/errors.test.ts", "resolved_only, withheld rows and promotion"]],
+  },
+  {
+    id: "expediente.refusals",
+    at: "§4.7",
+    says: "an empty question is an error, a label filters",
+    by: [
+      ["services/errors.test.ts", "a credential is refused before the database, by field and kind, and is not repeated"],
+      ["services/errors.test.ts", "finds by one word of many, by a misspelt message, and nothing for a question without words"],
+    ],
+  },
+  {
+    id: "expediente.project",
+    at: "§4.7",
+    says: "errors of other projects and of none are absent while a project is active",
+    by: [["services/errors.test.ts", "an error of another project is not found by any of the three tools"]],
   },
   {
     id: "expediente.rows",

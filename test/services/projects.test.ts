@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { query } from "../../src/store/codecs.ts";
 import { eachEngine, testScope } from "../support/engines.ts";
+import { faroOver } from "../support/search.ts";
 import { processOver } from "../support/services.ts";
 
 eachEngine("projects", (engine) => {
@@ -37,6 +38,22 @@ eachEngine("projects", (engine) => {
     const typo = await of.projects.switchTo(await window.context(), "my app");
     expect(typo).toMatchObject({ created: true, similarNames: ["My-App"], session: undefined, unbound: false });
     expect(await of.projects.current(await window.context())).toMatchObject({ name: "my app", source: "switch" });
+  });
+
+  test("a row without a project is neither counted nor found while a project is active", async () => {
+    const of = processOver(engine.db);
+    const window = of.client();
+    await of.projects.switchTo(await window.context(), "a");
+    await remember("a", "Gateway", "The gateway listens on port 8080");
+    await remember(null, "Gateway", "The gateway listens on port 9090");
+    const ctx = await window.context();
+    expect(await of.projects.stats(ctx, undefined)).toMatchObject({ project: { name: "a" }, observations: 1, entities: 1 });
+    const { ask } = faroOver(engine.db);
+    const asked = { query: "port of the gateway", format: "verbose" };
+    const found = JSON.stringify((await ask(asked, ctx)).results);
+    expect([found.includes("8080"), found.includes("9090")]).toEqual([true, false]);
+    const both = JSON.stringify((await ask({ ...asked, include_unscoped: true }, ctx)).results);
+    expect([both.includes("8080"), both.includes("9090")]).toEqual([true, true]);
   });
 
   test("renaming onto a taken name is refused and points to merge; an unknown one is not an error", async () => {

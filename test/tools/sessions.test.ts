@@ -47,6 +47,25 @@ eachEngine("cuba_jornada with many and long sessions", (engine) => {
     }
   });
 
+  test("a start is answered although the reminders cannot be read", async () => {
+    const call = open();
+    await engine.db.write(everywhere, async (tx) => {
+      await tx.run(
+        sql`insert into brain_triggers (entity_pattern, condition_type, message) values ('cursor', 'on_session_start', 'mind the gap')`,
+      );
+    });
+    await engine.db.asOwner((owner) => owner.script("alter table brain_triggers rename to brain_triggers_away"));
+    try {
+      const started = await call({ action: "start", name: "work" });
+      expect(started).toMatchObject({ action: "started", session: { session_name: "work" } });
+      expect(started).not.toHaveProperty("triggered_reminders");
+    } finally {
+      await engine.db.asOwner((owner) => owner.script("alter table brain_triggers_away rename to brain_triggers"));
+    }
+    // What could not be delivered was not used up.
+    expect((await call({ action: "start", name: "more work" })).triggered_reminders).toMatchObject([{ message: "mind the gap" }]);
+  });
+
   test("list shows twenty short sessions, or as many as are asked for", async () => {
     await seed(60, "done ");
     const call = open();
