@@ -72,7 +72,8 @@ export function createForgetting({ db, audit }: ForgettingParts): Forgetting {
     const entity = await findEntity(tx, cleanName(rawName, "entity_name"), ctx.scope, { normalized: false });
     if (entity === undefined) return undefined;
     const entityId = entity.id;
-    if (lock) await tx.first(lockEntity({ entityId }));
+    // Somebody else erased it while this waited: what has the name now, if anything, is another entity.
+    if (lock && (await tx.first(lockEntity({ entityId }))) === undefined) return await look(tx, ctx, rawName, lock);
     const names = [entity.name, ...(await tx.all(aliasesOf({ entityId }))).map((alias) => alias.name)];
     const isMention = mentionOf(names);
     const what: Forgotten = {

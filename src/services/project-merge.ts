@@ -11,7 +11,7 @@ import {
   rowsIn,
   sameEntities,
 } from "../store/queries/project-merge.ts";
-import { deleteProject, projectByName, tablesOfProjects, upsertProject } from "../store/queries/projects.ts";
+import { deleteProject, lockProjects, projectByName, tablesOfProjects, upsertProject } from "../store/queries/projects.ts";
 import { projectNamed } from "./identity/project-names.ts";
 
 export interface Merged {
@@ -105,6 +105,10 @@ export async function mergeProjects(tx: Tx, { name, to, confirm }: { name: strin
   }
   const target = known ?? (await tx.first(upsertProject({ name: to })));
   if (target === undefined) throw new Error("an upsert returned no row");
+  const held = await tx.all(lockProjects({ ids: [source.id, target.id] }));
+  // One of them was merged or renamed while this waited: its name tells what there is now.
+  if (!held.some((row) => row.id === source.id && row.name === source.name) || !held.some((row) => row.id === target.id))
+    return await mergeProjects(tx, { name, to, confirm });
   const moved = await moveAll(tx, tables, source.id, target.id);
   await tx.run(deleteProject(source.id));
   return { kind: "merged", from: source, to: { id: target.id, name: target.name }, ...moved };

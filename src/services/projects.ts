@@ -122,7 +122,7 @@ export function createProjects({ db, registry, identity, filterOn }: ProjectsPar
             `A project '${to}' exists already; nothing was renamed. To put the two together use cuba_proyecto action=merge name=${name} to=${to}.`,
             { field: "to" },
           );
-        await tx.run(renameProject(from.id, to));
+        if ((await tx.run(renameProject({ id: from.id, from: from.name, to }))) === 0) return false;
         registry.repoint(from.id, { id: from.id, name: to });
         return true;
       }),

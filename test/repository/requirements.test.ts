@@ -4,12 +4,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { catalogueRequirements } from "../requirements/catalogue.ts";
 import { cognitionRequirements } from "../requirements/cognition.ts";
+import { contextRequirements } from "../requirements/context.ts";
 import { coordinationRequirements } from "../requirements/coordination.ts";
 import { graphRequirements } from "../requirements/graph.ts";
 import { maintenanceRequirements } from "../requirements/maintenance.ts";
 
 const requirements = [
   ...graphRequirements,
+  ...contextRequirements,
   ...cognitionRequirements,
   ...catalogueRequirements,
   ...maintenanceRequirements,

@@ -223,6 +223,14 @@ eachEngine("cuba_forget", (engine) => {
     expect((await rows(engine.db, sql`select message from brain_triggers`)).map((each) => each.message)).toEqual(["the build is red"]);
   });
 
+  test("of several who forget at once one did it", async () => {
+    const mine = await project(engine.db);
+    await caller(mine)("cuba_cronica", { action: "add", entity_name: NAME, content: SECRET });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => forget({ confirm: true }, mine)));
+    expect(answers.map((each) => each.entity_deleted).filter((did) => did)).toHaveLength(1);
+    expect(await count("brain_entities")).toBe(0);
+  });
+
   test(
     "each row that went leaves a tombstone, and no tombstone a text",
     async () => {

@@ -56,6 +56,26 @@ eachEngine("projects", (engine) => {
     expect([both.includes("8080"), both.includes("9090")]).toEqual([true, true]);
   });
 
+  test("of several who rename or merge one project at once one does, and the others are told that it is gone", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    await of.projects.switchTo(context, "a");
+    await of.projects.switchTo(context, "b");
+    await remember("a", "Gateway", "listens on port 8080");
+    const renamed = await Promise.all([1, 2, 3, 4].map((n) => of.projects.rename(context, "a", `a${n}`)));
+    expect(renamed.filter((did) => did)).toHaveLength(1);
+    const name = `a${renamed.indexOf(true) + 1}`;
+    const merged = await Promise.allSettled([1, 2, 3, 4].map(() => of.projects.merge(context, name, "b", true)));
+    const did = merged.flatMap((each) => (each.status === "fulfilled" ? [each.value.rows["brain_observations"]] : []));
+    expect(did).toEqual([1]);
+    for (const each of merged) if (each.status === "rejected") expect(String(each.reason)).toContain(`Project '${name}' not found`);
+    expect(
+      await rows(
+        sql`select p.name, count(*)::int as n from brain_observations o left join brain_projects p on p.id = o.project_id group by 1`,
+      ),
+    ).toEqual([{ name: "b", n: 1 }]);
+  });
+
   test("renaming onto a taken name is refused and points to merge; an unknown one is not an error", async () => {
     const of = processOver(engine.db);
     const context = await of.client().context();

@@ -1,7 +1,7 @@
 /** Projects and how they are recognised. Control plane: their callers run with scope `everything`. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import { query, textArray, timestamp, uuid } from "../codecs.ts";
+import { query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
 
 const Project = z.object({ id: uuid, name: z.string() });
 
@@ -82,8 +82,16 @@ export const projectStats = query(
          (select count(*) from brain_relations where project_id = ${q.projectId}::uuid)::int as relations`,
 );
 
-export const renameProject = (id: string, name: string) => sql`
-  update brain_projects set name = ${name}::text, last_active_at = now() where id = ${id}::uuid`;
+/** Renames nothing where the project has been renamed meanwhile. */
+export const renameProject = (q: { id: string; from: string; to: string }) => sql`
+  update brain_projects set name = ${q.to}::text, last_active_at = now() where id = ${q.id}::uuid and name = ${q.from}::text`;
+
+/** Until the transaction ends nobody renames, deletes or writes into the projects; those that are gone are missing. */
+export const lockProjects = query(
+  Project,
+  (q: { ids: readonly string[] }) => sql`
+  select id, name from brain_projects where id = any(${uuidArray(q.ids)}) order by id for update`,
+);
 
 export const deleteProject = (id: string) => sql`delete from brain_projects where id = ${id}::uuid`;
 
