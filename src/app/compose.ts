@@ -12,6 +12,7 @@ import { VERSION } from "../kernel/version.ts";
 import { createDispatcher, type Dispatcher } from "../mcp/dispatch.ts";
 import { createResourceMethods } from "../mcp/resources.ts";
 import { createMcpServer } from "../mcp/server.ts";
+import { createCodeReferences } from "../services/codegraph/references.ts";
 import { createCodeGraph } from "../services/codegraph/store.ts";
 import { createEntityDuplicates } from "../services/duplicates/entities.ts";
 import { createIdentity } from "../services/identity/identity.ts";
@@ -140,6 +141,7 @@ function assemble(
     publish,
     auditKey: auditKeyOf(config),
   });
+  const references = createCodeReferences({ db });
   const tools = catalogueOf({ docs: settings.DOCS.value });
   const services: Services = {
     ...composeCognition({
@@ -157,6 +159,7 @@ function assemble(
     episodes: graph.episodes,
     relations: graph.relations,
     search,
+    references,
     ...records,
     ...composeUpkeep({ db, embedder, graph, audit: records.audit, paceOf, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
@@ -205,7 +208,7 @@ function assemble(
         ...thresholdMethods({ db, thresholdMeasure }),
         ...vaultMethods(createVault({ db })),
         ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }), autolink: createAutolink({ db }) }),
-        recallMethod(createRecall({ db })),
+        recallMethod(createRecall({ db, references })),
         ...codegraphMethods(createCodeGraph({ db, facts: graph.facts, queue: graph.queue })),
       ],
       evaluation: {

@@ -11,11 +11,14 @@ import {
   type KnownProcedure,
   knownProcedures,
   lastSession,
+  NAMED_ENTITIES,
   nameOfProject,
   namesakes,
   openErrors,
+  otherMemories,
   topDecisions,
 } from "../store/queries/recall.ts";
+import type { CodeReferences } from "./codegraph/references.ts";
 import { DECISIONS_ENTITY } from "./decisions.ts";
 
 export interface Recalled {
@@ -66,7 +69,23 @@ function record({ successes, failures, successesSinceEdit, failuresSinceEdit, la
   return `${successes}/${runs} ok${lastOutcome === "failure" ? ", last run failed" : ""}${edited}`;
 }
 
-export function createRecall({ db }: { readonly db: Database }): Recall {
+const aboutOf = (names: readonly string[]) =>
+  names.length === 0
+    ? ""
+    : ` (about ${names.map((name) => oneLine(name, NAME_CHARS)).join(", ")}${names.length < NAMED_ENTITIES ? "" : ", …"})`;
+
+/** What a shown text says of code that is gone. */
+const marked = (line: string, missing: readonly string[] | undefined) =>
+  missing === undefined || missing.length === 0
+    ? line
+    : `${line} [not in the source tree any more: ${missing.map((name) => oneLine(name, NAME_CHARS)).join(", ")}]`;
+
+export interface RecallParts {
+  readonly db: Database;
+  readonly references: CodeReferences;
+}
+
+export function createRecall({ db, references }: RecallParts): Recall {
   const projectOfCall = async (ctx: CallScope, name: string | undefined) => {
     const { scope } = ctx;
     if (name === undefined)
@@ -82,9 +101,15 @@ export function createRecall({ db }: { readonly db: Database }): Recall {
       const scope: Scope = project === undefined ? { kind: "none" } : { kind: "project", id: project.id };
       const failed: string[] = [];
       /** A section that cannot be read is named, and keeps none of the others back. */
-      const section = async <Row>(name: string, ask: Query<Row>, lines: (rows: readonly Row[]) => readonly string[]): Promise<Section> => {
+      const section = async <Row>(
+        name: string,
+        ask: Query<Row>,
+        lines: (rows: readonly Row[], missing: readonly (readonly string[])[]) => readonly string[],
+        textOf?: (row: Row) => string,
+      ): Promise<Section> => {
         try {
-          const shown = lines(await db.read({ ...ctx, scope }, (tx) => tx.all(ask)));
+          const rows = await db.read({ ...ctx, scope }, (tx) => tx.all(ask));
+          const shown = lines(rows, textOf === undefined ? [] : await references.missing({ ...ctx, scope }, rows.map(textOf)));
           // Escape sequences and marks that turn the writing direction reach neither a terminal nor a model.
           return { name, lines: shown.map(visible) };
         } catch (cause) {
@@ -96,26 +121,39 @@ export function createRecall({ db }: { readonly db: Database }): Recall {
       };
       const headed = (heading: string, lines: readonly string[]) => (lines.length === 0 ? [] : [heading, ...lines]);
       const sections = [
-        await section("last session", lastSession({ scope }), (rows) =>
-          rows.map(({ name, outcome, summary, endedAt }) => {
-            const what = name === null ? "" : ` '${oneLine(name, NAME_CHARS)}'`;
-            return `Last session${what} (${endedAt.slice(0, 10)}, ${outcome ?? "no outcome"}): ${oneLine(summary, SUMMARY_CHARS)}`;
-          }),
+        await section(
+          "last session",
+          lastSession({ scope }),
+          (rows, missing) =>
+            rows.map(({ name, outcome, summary, endedAt }, at) => {
+              const what = name === null ? "" : ` '${oneLine(name, NAME_CHARS)}'`;
+              const line = `Last session${what} (${endedAt.slice(0, 10)}, ${outcome ?? "no outcome"}): ${oneLine(summary, SUMMARY_CHARS)}`;
+              return marked(line, missing[at]);
+            }),
+          ({ summary }) => summary,
         ),
-        await section("unresolved errors", openErrors({ scope }), (rows) =>
-          headed(
-            "Unresolved errors:",
-            rows.map(({ type, message }) => `- ${oneLine(type, NAME_CHARS)}: ${oneLine(message, ERROR_CHARS)}`),
-          ),
-        ),
-        await section("decisions", topDecisions({ scope }), (rows) =>
-          headed(
-            "Decisions:",
-            rows.map(
-              ({ entity, content }) =>
-                `- ${entity === DECISIONS_ENTITY ? "" : `${oneLine(entity, NAME_CHARS)}: `}${oneLine(content, DECISION_CHARS)}`,
+        await section(
+          "unresolved errors",
+          openErrors({ scope }),
+          (rows, missing) =>
+            headed(
+              "Unresolved errors:",
+              rows.map(({ type, message }, at) => marked(`- ${oneLine(type, NAME_CHARS)}: ${oneLine(message, ERROR_CHARS)}`, missing[at])),
             ),
-          ),
+          ({ message }) => message,
+        ),
+        await section(
+          "decisions",
+          topDecisions({ scope }),
+          (rows, missing) =>
+            headed(
+              "Decisions:",
+              rows.map(({ entity, content }, at) => {
+                const about = entity === DECISIONS_ENTITY ? "" : `${oneLine(entity, NAME_CHARS)}: `;
+                return marked(`- ${about}${oneLine(content, DECISION_CHARS)}`, missing[at]);
+              }),
+            ),
+          ({ content }) => content,
         ),
         await section("procedures", knownProcedures({ scope }), (rows) =>
           headed(
@@ -136,6 +174,19 @@ export function createRecall({ db }: { readonly db: Database }): Recall {
               ),
             ]),
       ].filter(({ lines }) => lines.length > 0);
+      // A memory of facts alone is not an empty one; what it knows is found by asking.
+      if (sections.length === 0 && failed.length === 0) {
+        const facts = await section("facts", otherMemories({ scope }), (rows) =>
+          rows.flatMap(({ memories, entities, names }) =>
+            memories === 0
+              ? []
+              : [
+                  `${memories} ${memories === 1 ? "memory" : "memories"} of ${entities} ${entities === 1 ? "thing" : "things"}${aboutOf(names)}; none is a decision or a session's summary.`,
+                ],
+          ),
+        );
+        if (facts.lines.length > 0) sections.push(facts);
+      }
 
       const head =
         project === undefined

@@ -2,6 +2,7 @@
 import { fitToBudget } from "../domain/retrieval/budget.ts";
 import { firstChars } from "../kernel/text.ts";
 import { mostTokens, tokenCounter } from "../kernel/tokens.ts";
+import { NOT_IN_TREE_NOTE } from "../services/codegraph/references.ts";
 import type { GateMeasures, GateOutcome } from "../services/search/gate/gate.ts";
 import type { Connections, Degradation, Found, HybridAnswer } from "../services/search/request.ts";
 import type { Verification } from "../services/search/verify.ts";
@@ -33,6 +34,12 @@ const evidenceOf = ({ row }: Found): Row =>
 /** What a row says: of an error its message and, where there is one, what solved it; of a long text the piece that was found. */
 const textOf = ({ kind, row, chunk }: Found): string | null =>
   kind === "error" && row.solution !== null ? `${row.content ?? ""} → ${row.solution}` : (chunk ?? row.content);
+
+/** What a row says of code that is gone. */
+const missingKeys = (missing: readonly string[] | undefined): Row =>
+  missing === undefined || missing.length === 0 ? {} : { not_in_tree: missing };
+const missingNote = (missing: readonly (readonly string[])[]): Row =>
+  missing.some((names) => names.length > 0) ? { not_in_tree_note: NOT_IN_TREE_NOTE } : {};
 
 function compactRow(found: Found, compactChars: number): Row {
   const { kind, row, fusedScore } = found;
@@ -183,10 +190,14 @@ async function connectionKeys(connections: Connections | undefined): Promise<Row
 export async function shapeHybrid(
   query: string,
   answer: HybridAnswer,
+  missing: readonly (readonly string[])[],
   tag: string | undefined,
   { format, maxTokens, compactChars }: Presentation,
 ): Promise<Answer> {
-  const shaped = answer.found.map((found) => (format === "compact" ? compactRow(found, compactChars) : verboseRow(found, tag)));
+  const shaped = answer.found.map((found, at) => ({
+    ...(format === "compact" ? compactRow(found, compactChars) : verboseRow(found, tag)),
+    ...missingKeys(missing[at]),
+  }));
   const neighbours = answer.neighbours.map(({ entity, neighbors }) => ({
     entity,
     neighbors: neighbors.map(({ name, relation, importance }) => ({ name, relation, importance: rounded(importance, SHORT_DIGITS) })),
@@ -204,6 +215,7 @@ export async function shapeHybrid(
       ? {}
       : { truncated: true, total: shaped.length, next: "ask with a larger max_tokens, a smaller limit or a narrower question" }),
     ...(await connectionKeys(answer.connections)),
+    ...missingNote(missing.slice(0, rows.length)),
     ...(fresh.length === 0 ? {} : { new_since_you_started: fresh, new_since_you_started_note: NEW_SINCE_NOTE }),
     ...gateKeys(answer.gate, format),
     ...degradedKeys(answer.degraded),
@@ -223,8 +235,14 @@ export async function shapeHybrid(
 const SIMILARITY_DIGITS = 4;
 
 /** The answer of `mode=verify`. */
-export async function shapeVerification(claim: string, v: Verification, compactChars: number): Promise<Answer> {
-  const rows = v.evidence.map(({ id, content, similarity, type, entity, judgment, differs }) => {
+/** @param missing what the claim and, behind it, each evidence says of code that is gone */
+export async function shapeVerification(
+  claim: string,
+  v: Verification,
+  [ofClaim, ...missing]: readonly (readonly string[])[],
+  compactChars: number,
+): Promise<Answer> {
+  const rows = v.evidence.map(({ id, content, similarity, type, entity, judgment, differs }, at) => {
     const cut = firstChars(content, compactChars);
     return {
       id,
@@ -242,12 +260,14 @@ export async function shapeVerification(claim: string, v: Verification, compactC
             judged_by: judgment.backend,
           }),
       ...(differs === undefined ? {} : { differs }),
+      ...missingKeys(missing[at]),
     };
   });
   const page = await fitRows({ rows, total: rows.length, offset: 0, long: "content" });
   return {
     mode: "verify",
     claim,
+    ...(ofClaim === undefined || ofClaim.length === 0 ? {} : { claim_not_in_tree: ofClaim }),
     confidence: rounded(v.confidence, SIMILARITY_DIGITS),
     grounding: v.grounding,
     interpretation: v.interpretation,
@@ -258,6 +278,7 @@ export async function shapeVerification(claim: string, v: Verification, compactC
     calibrated_accuracy: v.calibratedAccuracy ?? null,
     calibrated_n: v.calibratedN,
     ...(v.verifyId === undefined ? {} : { verify_id: v.verifyId }),
+    ...missingNote([...(ofClaim === undefined ? [] : [ofClaim]), ...missing]),
     ...(page.truncated ? { truncated: true, total: page.total } : {}),
     ...(v.tried.length === 0 ? {} : { tried: v.tried }),
     ...(v.degraded.length === 0 ? {} : { degraded: true, degraded_reason: v.degraded.join(" ") }),

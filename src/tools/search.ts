@@ -54,7 +54,7 @@ const canHaveTags = (scope: HybridArguments["scope"]) => scope === "all" || scop
 export async function answerHybrid(
   ctx: CallContext,
   a: HybridArguments,
-  { search, presentation }: Pick<Services, "search" | "presentation">,
+  { search, presentation, references }: Pick<Services, "search" | "presentation" | "references">,
   ablation?: Ablation,
 ): Promise<Answer> {
   const [after, before] = [a.after, a.before].map((text) => (text === undefined ? undefined : parseInstant(text)));
@@ -87,7 +87,15 @@ export async function answerHybrid(
     },
     ablation,
   );
-  return shapeHybrid(a.query, answer, a.tags, { format: a.format, maxTokens: a.max_tokens, compactChars: presentation.compactChars });
+  const missing = await references?.missing(
+    ctx,
+    answer.found.map(({ row }) => row.content),
+  );
+  return shapeHybrid(a.query, answer, missing ?? [], a.tags, {
+    format: a.format,
+    maxTokens: a.max_tokens,
+    compactChars: presentation.compactChars,
+  });
 }
 
 /** `cuba_faro` with public arguments, as the dispatcher would run it; what `eval` measures. @throws MemoryError `invalid`. */
@@ -113,8 +121,11 @@ export default defineTool({
     hybrid: action({ input: hybridInput, run: (ctx, args, services) => answerHybrid(ctx, args, services) }),
     verify: action({
       input: z.object({ query }),
-      run: async (ctx, { query: claim }, { search, presentation }) =>
-        shapeVerification(claim, await search.verify(ctx, claim), presentation.compactChars),
+      run: async (ctx, { query: claim }, { search, presentation, references }) => {
+        const verification = await search.verify(ctx, claim);
+        const missing = await references?.missing(ctx, [claim, ...verification.evidence.map(({ content }) => content)]);
+        return shapeVerification(claim, verification, missing ?? [], presentation.compactChars);
+      },
     }),
   },
 });

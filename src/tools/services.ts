@@ -3,6 +3,7 @@ import type { Analytics } from "../services/analytics/analytics.ts";
 import type { Artifacts } from "../services/artifacts.ts";
 import type { Audit } from "../services/audit.ts";
 import type { Calibration } from "../services/calibration.ts";
+import type { CodeReferences } from "../services/codegraph/references.ts";
 import type { Compaction } from "../services/compaction.ts";
 import type { Contradictions } from "../services/conflicts/contradictions.ts";
 import type { Judgments } from "../services/conflicts/judgments.ts";
@@ -41,6 +42,8 @@ export interface Services {
   readonly hypotheses: Hypotheses;
   readonly libraryDocs: LibraryDocs;
   readonly search: Search;
+  /** Undefined where nothing compares memories with source code. */
+  readonly references?: CodeReferences;
   readonly errors: Errors;
   readonly audit: Audit;
   readonly decisions: Decisions;

@@ -9,6 +9,7 @@ import { noDeadline } from "../../src/kernel/deadline.ts";
 import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { createCodeReferences } from "../../src/services/codegraph/references.ts";
 import type { Judge } from "../../src/services/judge/judge.ts";
 import type { FreshVectors } from "../../src/services/search/arms/vector.ts";
 import { createGate } from "../../src/services/search/gate/gate.ts";
@@ -83,7 +84,11 @@ export function faroOver(
 ) {
   const gate = createGate({ db, threshold: oodThreshold, fitLimit: 5_000, clock });
   const service = createSearch({ db, embedder, fresh, fusion, entityLeg, rerank, judge, gate });
-  const services = { search: service, presentation: { compactChars: 1_200 } } as Partial<Services> as Services;
+  const services = {
+    search: service,
+    references: createCodeReferences({ db }),
+    presentation: { compactChars: 1_200 },
+  } as Partial<Services> as Services;
   const ask = async (args: Record<string, unknown>, ctx: CallContext = callContext()): Promise<Answer> => {
     const parsed = search.parse(args);
     if (parsed.kind !== "run") throw new Error("the tool forwards nothing");

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createResourceMethods } from "../../src/mcp/resources.ts";
+import { createCodeReferences } from "../../src/services/codegraph/references.ts";
 import { createCompaction } from "../../src/services/compaction.ts";
 import { createRecall } from "../../src/services/recall.ts";
 import { createResources } from "../../src/services/resources.ts";
@@ -72,7 +73,13 @@ eachEngine("withheld text", (engine) => {
       }
       await service.settled();
       const ctx = callContext();
-      look("recall", await createRecall({ db }).recall({ ...ctx, log: silentLogger }, { project: undefined, maxTokens: 5_000 }));
+      look(
+        "recall",
+        await createRecall({ db, references: createCodeReferences({ db }) }).recall(
+          { ...ctx, log: silentLogger },
+          { project: undefined, maxTokens: 5_000 },
+        ),
+      );
       const compaction = createCompaction({ db, identity: { sessionKey: (client) => client } });
       const dispatcher = { call: () => Promise.reject(new Error("no tool is asked here")), abandoned: () => {} };
       const opening = { id: "test", client: "tester", principal: ctx.principal, log: silentLogger, open: async () => ctx };

@@ -5,7 +5,8 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
-import { query, timestamp, uuid } from "../codecs.ts";
+import { int8, query, textArray, timestamp, uuid } from "../codecs.ts";
+import { codeTypes } from "./codegraph.ts";
 import { isVouchedFor } from "./entities.ts";
 import { fixed, isServed, isTrusted, ofScope } from "./predicates.ts";
 
@@ -73,15 +74,32 @@ export const knownProcedures = query(
   limit ${fixed(PROCEDURES)}`,
 );
 
-/** Entities whose name holds the project's name as it is: its `%` and `_` are no wildcards. */
+/** Entities whose name holds the project's name as it is: its `%` and `_` are no wildcards. Paths of source code hold it too often to say something. */
 export const namesakes = query(
   z.object({ name: z.string(), entityType: z.string() }),
   (q: OfScope & { readonly projectName: string; readonly except: string }) => sql`
   select e.name, e.entity_type as "entityType"
   from brain_entities as e
-  where strpos(lower(e.name), lower(${q.projectName}::text)) > 0 and e.name <> ${q.except}::text and ${ofScope("e", q.scope)} and ${isVouchedFor("e")}
+  where strpos(lower(e.name), lower(${q.projectName}::text)) > 0 and e.name <> ${q.except}::text and e.entity_type <> all(${textArray(codeTypes)})
+    and ${ofScope("e", q.scope)} and ${isVouchedFor("e")}
   order by e.importance desc, e.name, e.id
   limit ${fixed(ENTITIES)}`,
+);
+
+/** Names shown where there is nothing else to show. */
+export const NAMED_ENTITIES = 5;
+
+/** How much is remembered at all, and about what most; code is not what somebody remembered. */
+export const otherMemories = query(
+  z.object({ memories: int8, entities: int8, names: z.array(z.string()) }),
+  (q: OfScope) => sql`
+  with known as (
+    select o.entity_id, count(*) as rows from brain_observations as o
+    where ${isServed("o")} and o.evidence <> 'observed' and ${ofScope("o", q.scope)} group by o.entity_id
+  )
+  select coalesce(sum(k.rows), 0)::bigint as memories, count(*) as entities,
+    array(select e.name from known as n join brain_entities as e on e.id = n.entity_id order by n.rows desc, e.name, e.id limit ${fixed(NAMED_ENTITIES)}) as names
+  from known as k`,
 );
 
 export const nameOfProject = query(
