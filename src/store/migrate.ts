@@ -33,7 +33,7 @@ const MIGRATE_LOCK = "917222295528144912";
 /** How long a second starter waits for the first one to finish; the whole provisioning has 60 s. */
 const LOCK_TIMEOUT = "60s";
 const LEAST_SERVER = 150_000;
-/** hnsw.iterative_scan; without it a project filter after an index scan can return fewer rows than asked for. */
+/** The oldest that is supported. Distances of bits, which the signs of vectors need, came with 0.7. */
 const LEAST_VECTOR = [0, 8, 0] as const;
 /** Index faults are fixed here. */
 const GOOD_VECTOR = [0, 8, 4] as const;

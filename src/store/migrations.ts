@@ -16,6 +16,7 @@ import readAgain from "../../drizzle/0012_read_again.sql" with { type: "text" };
 import leanerInserts from "../../drizzle/0013_leaner_inserts.sql" with { type: "text" };
 import vectorSigns from "../../drizzle/0014_vector_signs.sql" with { type: "text" };
 import movingProjects from "../../drizzle/0015_moving_projects.sql" with { type: "text" };
+import noVectorIndexes from "../../drizzle/0016_no_vector_indexes.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   { name: "0013_leaner_inserts", sql: leanerInserts },
   { name: "0014_vector_signs", sql: vectorSigns },
   { name: "0015_moving_projects", sql: movingProjects },
+  { name: "0016_no_vector_indexes", sql: noVectorIndexes },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

@@ -7,7 +7,6 @@ import { type Migration, type MigrationReport, migrate, verifyMigrations } from 
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "./pglite.ts";
 import { openPostgres, type ServerDatabase, type ServerOptions } from "./postgres.ts";
 import { scramVerifier, withCredentials } from "./server/scram.ts";
-import { ensureVectorIndexes } from "./vectors.ts";
 
 export interface Schema {
   readonly migrations: readonly Migration[];
@@ -96,7 +95,6 @@ export async function startServer(options: ServerStart): Promise<{ db: ServerDat
         return { facts: before, report: { applied: [], warnings: [] as readonly string[] } };
       }
       const brought = await bringUp(connection, schema);
-      if (!schema.skipMigrations) await ensureVectorIndexes(connection);
       return { facts: await examine(connection), report: brought };
     });
     if (facts.login === APP_ROLE) return { db: admin, report: { ...report, runtime: "login" } };

@@ -1,41 +1,7 @@
-/** The vector columns and their indexes, as the owner sees them (`data-model.md` §11.2). Columns are discovered, indexes come from one list. */
+/** The vector columns as the owner sees them, discovered in the catalogue (`data-model.md` §11.2). None has an index: vectors are found by their signs (decision 0130). */
 import { unavailable } from "../kernel/errors.ts";
 import type { Connection } from "./connection.ts";
 import { translate } from "./failures.ts";
-
-export interface VectorIndex {
-  readonly name: string;
-  readonly table: string;
-  readonly statement: string;
-}
-
-const hnsw = (name: string, table: string): VectorIndex => ({
-  name,
-  table,
-  statement: `create index if not exists ${name} on ${table} using hnsw (embedding vector_cosine_ops) with (m = 16, ef_construction = 128)`,
-});
-
-/** The only place that knows the HNSW indexes. On a server they are made after the migrations; the embedded database starts without them. */
-export const vectorIndexes: readonly VectorIndex[] = [
-  hnsw("idx_obs_embedding_hnsw", "brain_observations"),
-  hnsw("idx_obs_chunks_embedding_hnsw", "brain_observation_chunks"),
-  hnsw("idx_episodes_embedding_hnsw", "brain_episodes"),
-];
-
-/** Widest vector that HNSW takes. */
-const HNSW_MAX_DIMENSIONS = 2_000;
-
-/** Makes the indexes that are missing. Long on a large table: the statement time limit is lifted for it. */
-export async function ensureVectorIndexes(connection: Connection): Promise<void> {
-  try {
-    await connection.script("set statement_timeout = 0");
-    for (const index of vectorIndexes) await connection.script(index.statement);
-  } catch (error) {
-    throw translate(error);
-  } finally {
-    await connection.script("reset statement_timeout");
-  }
-}
 
 export interface VectorColumn {
   readonly table: string;
@@ -77,22 +43,14 @@ export async function checkVectorWidth(connection: Connection, modelDimensions: 
 }
 
 /**
- * Changes the width of every vector column in one transaction: vectors go, texts stay; the indexes that were there are made again for the
- * new width; measured thresholds of the old vectors are deleted. Observations keep their version: no text changes.
+ * Changes the width of every vector column in one transaction: vectors go, texts stay; measured thresholds of the old vectors are deleted. Observations keep their version: no text changes.
  * @returns the columns that changed.
  */
 export async function changeVectorWidth(connection: Connection, dimensions: number): Promise<VectorColumn[]> {
   const changed = (await vectorColumns(connection)).filter((column) => column.dimensions !== dimensions);
   if (changed.length === 0) return [];
-  const { rows } = await connection.query(`
-    select i.relname as name from pg_index as x
-    join pg_class as i on i.oid = x.indexrelid
-    join pg_am as m on m.oid = i.relam
-    where m.amname = 'hnsw' and i.relnamespace = 'public'::regnamespace`);
-  const present = new Set(rows.map((row) => String(row.name)));
   try {
     await connection.script("begin; set local statement_timeout = 0");
-    for (const name of present) await connection.script(`drop index ${quoted(name)}`);
     await connection.script("delete from brain_vector_signs; delete from brain_vector_centers");
     for (const { table, column, type } of changed) {
       const model = await connection.query("select 1 from pg_attribute where attrelid = $1::regclass and attname = 'embedding_model'", [
@@ -101,9 +59,6 @@ export async function changeVectorWidth(connection: Connection, dimensions: numb
       const alsoModel = model.rows.length > 0 ? ", embedding_model = null" : "";
       await connection.script(`update ${quoted(table)} set ${quoted(column)} = null${alsoModel} where ${quoted(column)} is not null`);
       await connection.script(`alter table ${quoted(table)} alter column ${quoted(column)} type ${type}(${Math.trunc(dimensions)})`);
-    }
-    if (dimensions <= HNSW_MAX_DIMENSIONS) {
-      for (const index of vectorIndexes) if (present.has(index.name)) await connection.script(index.statement);
     }
     await connection.script("delete from brain_calibration where key = 'ood_threshold' or key like 'ood\\_threshold:%'");
     await connection.script("commit");

@@ -57,14 +57,12 @@ describe.skipIf(server === "")("on a server", () => {
   test("each connection has its settings", async () => {
     const seen = await row(
       db,
-      sql`select current_setting('timezone') as zone, current_setting('hnsw.ef_search') as ef, current_setting('hnsw.iterative_scan') as scan,
+      sql`select current_setting('timezone') as zone,
                  current_setting('random_page_cost') as cost, current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
                  current_setting('idle_in_transaction_session_timeout') as idle, current_setting('effective_io_concurrency') as io, current_setting('jit') as jit`,
     );
     expect(seen).toEqual({
       zone: "UTC",
-      ef: "100",
-      scan: "relaxed_order",
       cost: "1.1",
       statement: "1min",
       lock: "10s",
@@ -206,18 +204,24 @@ describe.skipIf(server === "")("on a server", () => {
     expect(await analyzed()).not.toBeNull();
   });
 
-  test("the start sequence migrates, makes the vector indexes, and steps down to a login that row security binds", async () => {
+  test("the start sequence migrates, drops the vector indexes that no search uses, and steps down to a login that row security binds", async () => {
     const schema = { migrations, grants };
     const password = testAppPassword;
+    // As a database is that an earlier program made.
+    await db.asOwner((owner) =>
+      owner.script(
+        "create index idx_obs_embedding_hnsw on brain_observations using hnsw (embedding vector_cosine_ops); delete from brain_migrations where name = '0016_no_vector_indexes'",
+      ),
+    );
     const { db: app, report } = await startServer({ url: db.url, nodeName: "test", schema, stepDown: true, appPassword: password });
     try {
-      expect(report).toMatchObject({ runtime: "login", applied: [] });
+      expect(report).toMatchObject({ runtime: "login", applied: ["0016_no_vector_indexes"] });
       expect(await app.ping()).toEqual({ role: "cuba_app", bypassesRowSecurity: false });
       expect(await row(app, sql`select session_user::text as login`)).toEqual({ login: "cuba_app" });
       const { rows: indexes } = await app.asOwner((owner) =>
         owner.query("select count(*)::int as n from pg_indexes where indexdef like '%hnsw%'"),
       );
-      expect(indexes).toEqual([{ n: 3 }]);
+      expect(indexes).toEqual([{ n: 0 }]);
       expect((await app.asOwner(vectorColumns)).map((column) => column.dimensions)).toEqual([384, 384, 384, 384, 384, 384]);
     } finally {
       await app[Symbol.asyncDispose]();

@@ -124,12 +124,8 @@ export async function connect(options: ClientOptions): Promise<Client> {
   };
   try {
     const [about] = await send("select pg_backend_pid() as pid, current_setting('server_version_num')::int as version", []);
-    await Promise.all([
-      send("set hnsw.ef_search = 100", []).catch(() => undefined),
-      send("set hnsw.iterative_scan = 'relaxed_order'", []).catch(() => undefined),
-      // Platforms without prefetch refuse any value but 0.
-      send(`set effective_io_concurrency = ${Math.trunc(settings.ioConcurrency)}`, []).catch(() => undefined),
-    ]);
+    // Platforms without prefetch refuse any value but 0.
+    await send(`set effective_io_concurrency = ${Math.trunc(settings.ioConcurrency)}`, []).catch(() => undefined);
     return {
       bornAt: performance.now(),
       backendPid: Number(about?.pid),
