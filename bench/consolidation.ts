@@ -3,7 +3,9 @@
  * observation fades, sessions relate entities, words of names are compared. Then a cycle with nobody beside it and a twentieth of the fading to do, which
  * tells how long each phase keeps the thread to itself. Words alone.
  *
- *   bun bench/consolidation.ts [--entities 10000] [--relations 50000] [--observations 100000] [--server postgres://admin@host/postgres]
+ *   bun bench/consolidation.ts [--entities 10000] [--relations 50000] [--observations 100000] [--due 1] [--server postgres://admin@host/postgres]
+ *
+ * `--due`: share of the observations that fade. All of them are 100,000 rewritten rows: some minutes on a quiet machine, a quarter of an hour on a busy one.
  */
 import { loadavg } from "node:os";
 import { percentile } from "../src/domain/retrieval/metrics.ts";
@@ -24,10 +26,11 @@ const SECOND_SHARE = 0.05;
 
 const memory = await openLargeMemory(process.argv.slice(2));
 const { db } = memory;
-await memory.makeDue();
+const args = process.argv.slice(2);
+await memory.makeDue(args.includes("--due") ? Number(args[args.indexOf("--due") + 1]) : 1);
 const searcher = createSearcher(db, memory.observations);
 const watch = meter(db);
-const alone = await searcher.alone();
+const alone = await searcher.alone(watch.take);
 const aloneP50 = percentile(alone, 0.5);
 console.log(`alone        ${shownTimes(alone)}; ${shownMeter(watch.take())}`);
 

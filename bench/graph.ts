@@ -21,7 +21,7 @@ const LIMIT_MS = 300_000;
 const { db, observations } = await openLargeMemory(process.argv.slice(2));
 const searcher = createSearcher(db, observations);
 const watch = meter(db);
-const alone = await searcher.alone();
+const alone = await searcher.alone(watch.take);
 console.log(`alone        ${shownTimes(alone)}; ${shownMeter(watch.take())}`);
 
 const run = createMeasureRunner();

@@ -98,6 +98,7 @@ export function meter(db: Database): Meter {
       turn = { ms: 0, what: "" };
       statement = { ms: 0, what: "" };
       stretch = 0;
+      last = threadMs();
       return found;
     },
     stop: () => clearInterval(timer),
@@ -114,8 +115,8 @@ export interface Searcher {
   readonly calls: Calls;
   /** Searches every 50 ms while `isRunning`; each search's time goes to `took`. */
   during(isRunning: () => boolean, took: (ms: number) => void): Promise<void>;
-  /** Times with nothing beside. */
-  alone(): Promise<readonly number[]>;
+  /** Times with nothing beside, after a warm-up. */
+  alone(onWarm?: () => void): Promise<readonly number[]>;
 }
 
 /** A client that asks for a word of one row: questions whose every word is in a third of the rows cost seconds by themselves here, and would hide what is asked. */
@@ -143,8 +144,9 @@ export function createSearcher(db: Database, observations: number): Searcher {
   return {
     calls,
     during,
-    async alone() {
+    async alone(onWarm = () => {}) {
       for (let warm = 0; warm < WARM_SEARCHES; warm++) await search();
+      onWarm();
       const times: number[] = [];
       await during(
         () => times.length < ALONE_SEARCHES,

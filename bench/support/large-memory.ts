@@ -88,6 +88,7 @@ export async function openLargeMemory(args: readonly string[]) {
           where id in (select id from brain_observations where char_length(content) < 1000 order by id desc limit ${LONG_TEXTS});
         delete from brain_observation_chunks;
         update brain_observations set lexical = null where id in (select id from brain_observations order by id limit ${UNPREPARED});
+        delete from brain_postings where row_id in (select id from brain_observations order by id limit ${UNPREPARED});
         set session_replication_role = origin;
         delete from brain_relations where provenance = 'predicted';
         insert into brain_wm (content, created_at, expires_at)

@@ -207,7 +207,11 @@ function assemble(
         ...consolidationMethods({ db, rem, stopped: stopped.signal }),
         ...thresholdMethods({ db, thresholdMeasure }),
         ...vaultMethods(createVault({ db })),
-        ...duplicateMethods({ duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }), autolink: createAutolink({ db }) }),
+        ...duplicateMethods({
+          duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }),
+          autolink: createAutolink({ db }),
+          paceOf,
+        }),
         recallMethod(createRecall({ db, references })),
         ...codegraphMethods(createCodeGraph({ db, facts: graph.facts, queue: graph.queue })),
       ],

@@ -3,15 +3,23 @@ import { z } from "zod";
 import type { CallScope } from "../kernel/context.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { EntityDuplicates } from "../services/duplicates/entities.ts";
+import type { PaceOfCall } from "../services/pace.ts";
 import type { Autolink } from "../services/relations/autolink.ts";
 
 const fold = z.object({ loser: z.uuid(), winner: z.uuid() });
 const thresholds = z.object({ threshold: z.number().min(0).max(1).optional(), minSessions: z.number().int().min(1).optional() });
+const shown = z.number().int().min(1);
 
 /** Every project: what is one and what belongs together is asked of the whole memory, inside each project. */
 const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
 
-export function duplicateMethods({ duplicates, autolink }: { duplicates: EntityDuplicates; autolink: Autolink }): [string, OwnerMethod][] {
+export interface DuplicateMethodParts {
+  readonly duplicates: EntityDuplicates;
+  readonly autolink: Autolink;
+  readonly paceOf: PaceOfCall;
+}
+
+export function duplicateMethods({ duplicates, autolink, paceOf }: DuplicateMethodParts): [string, OwnerMethod][] {
   return [
     ["owner/duplicates", (_params, { signal }) => duplicates.report(everything(signal))],
     [
@@ -27,11 +35,14 @@ export function duplicateMethods({ duplicates, autolink }: { duplicates: EntityD
       "owner/links",
       async (params, { signal }) => {
         const { threshold, minSessions } = thresholds.parse(params);
-        const found = await autolink.propose(everything(signal), {
+        const ctx = { ...everything(signal), pace: paceOf() };
+        const found = await autolink.propose(ctx, {
           ...(threshold === undefined ? {} : { threshold }),
           ...(minSessions === undefined ? {} : { minSessions }),
         });
-        return params.apply === true ? { found, made: await autolink.store(everything(signal), found) } : { found, made: 0 };
+        const made = params.apply === true ? await autolink.store(ctx, found) : 0;
+        // A large memory has hundreds of thousands of pairs; a person reads the first ones.
+        return { found: found.slice(0, shown.parse(params.show)), total: found.length, made };
       },
     ],
   ];

@@ -3,16 +3,18 @@ import { z } from "zod";
 import type { CallScope } from "../kernel/context.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { Vault } from "../services/vault.ts";
+import { FIRST_ID } from "../store/queries/windows.ts";
 
-const page = z.object({ offset: z.number().int().min(0) });
+/** `after`: the id of the last row that was given; without it the walk begins. */
+const page = z.object({ after: z.uuid().optional() });
 
 export function vaultMethods(vault: Vault): [string, OwnerMethod][] {
-  const own = (work: (ctx: CallScope, offset: number) => Promise<unknown>): OwnerMethod => {
+  const own = (work: (ctx: CallScope, after: string) => Promise<unknown>): OwnerMethod => {
     return async (params, { signal, scope }) =>
-      await work({ principal: { kind: "owner" }, scope: await scope(), signal }, page.parse(params).offset);
+      await work({ principal: { kind: "owner" }, scope: await scope(), signal }, page.parse(params).after ?? FIRST_ID);
   };
   return [
-    ["owner/vault", own((ctx, offset) => vault.page(ctx, offset))],
-    ["owner/recipes", own((ctx, offset) => vault.recipes(ctx, offset))],
+    ["owner/vault", own((ctx, after) => vault.page(ctx, after))],
+    ["owner/recipes", own((ctx, after) => vault.recipes(ctx, after))],
   ];
 }

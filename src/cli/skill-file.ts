@@ -4,6 +4,7 @@ import { codeBlock, codeSpan, inertLine } from "./markdown.ts";
 import { DEVICES } from "./vault-notes.ts";
 
 export interface Recipe {
+  readonly id: string;
   readonly name: string;
   readonly trigger: string;
   readonly steps: readonly { readonly do: string; readonly run?: string | undefined; readonly expect?: string | undefined }[];
@@ -75,6 +76,7 @@ const commandLines = (run: string): string[] =>
 
 const recipes = listOf(
   object({
+    id: string,
     name: string,
     trigger: string,
     steps: listOf(object({ do: string, run: orNull(string), expect: orNull(string) })),

@@ -1,4 +1,5 @@
 /** How long work stays out of the way: small slices, and between two of them whoever is being served goes first. */
+import type { Steps } from "../kernel/steps.ts";
 import { abortError } from "../store/transaction.ts";
 
 /** Calls of clients that are being answered now, by their ids. */
@@ -98,5 +99,17 @@ export async function inSlices(
     more = await slice(size);
     const factor = SLICE_MS / Math.max(1, pace.now() - startedAt);
     size = Math.min(sizes.most, Math.max(sizes.least ?? 1, Math.round(size * Math.min(MOST_GROWTH, Math.max(MOST_SHRINKING, factor)))));
+  }
+}
+
+/** Runs a computation step by step; whenever a slice's time is over, others go first. */
+export async function inTurns<Result>(pace: Pace, signal: AbortSignal, steps: Steps<Result>): Promise<Result> {
+  let startedAt = pace.now();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    if (pace.now() - startedAt < SLICE_MS) continue;
+    await pace.turn(signal);
+    startedAt = pace.now();
   }
 }

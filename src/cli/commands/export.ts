@@ -98,6 +98,9 @@ const page = object({
   relations: listOf(object({ from: string, to: string, type: string, strength: number })),
 });
 
+const byImportance = (a: NoteEntity, b: NoteEntity): number =>
+  b.importance - a.importance || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
+
 /** All pages. */
 async function everything({ gateway }: CommandContext) {
   const road = await gateway();
@@ -112,8 +115,10 @@ async function everything({ gateway }: CommandContext) {
   };
   let relations = 0;
   for (;;) {
-    const found = readAnswer(page, await road.ask("owner/vault", { offset: entities.length }));
-    if (found.entities.length === 0) return { entities, texts, out, in: incoming, relations };
+    const last = entities.at(-1);
+    const found = readAnswer(page, await road.ask("owner/vault", last === undefined ? {} : { after: last.id }));
+    // Pages come by id; the notes and the index go by importance.
+    if (found.entities.length === 0) return { entities: entities.sort(byImportance), texts, out, in: incoming, relations };
     entities.push(...found.entities);
     for (const { entity, ...observation } of found.observations) push(texts, entity, observation);
     for (const { from, to, ...edge } of found.relations) {

@@ -8,7 +8,11 @@ import { showPlan } from "../output.ts";
 /** Longest piece of a name in the list, characters. */
 const NAME_CHARS = 40;
 
-const answerShape = object({ found: listOf(object({ aName: string, bName: string, npmi: number, sessions: number })), made: number });
+const answerShape = object({
+  found: listOf(object({ aName: string, bName: string, npmi: number, sessions: number })),
+  total: number,
+  made: number,
+});
 
 export default command({
   name: "link",
@@ -24,24 +28,22 @@ export default command({
   details: ["Stored as related_to, both ways, marked as predicted. A relation that is there is never changed."],
   run: async ({ threshold, minSessions, show, apply }, { gateway, host, out }) => {
     const road = await gateway();
-    const { found, made } = readAnswer(answerShape, await road.ask("owner/links", { threshold, minSessions, apply }));
+    const { found, total, made } = readAnswer(answerShape, await road.ask("owner/links", { threshold, minSessions, show, apply }));
     if (found.length === 0) {
       out.line("No two entities turn up together often enough that are not related already.");
       return 0;
     }
-    const lines = found
-      .slice(0, show)
-      .map(
-        (pair) =>
-          `  ${pair.npmi.toFixed(3)}  ${pair.sessions} sessions  ${oneLine(pair.aName, NAME_CHARS)} — ${oneLine(pair.bName, NAME_CHARS)}`,
-      );
-    const rest = found.length > show ? [`  … and ${found.length - show} more (--show)`] : [];
+    const lines = found.map(
+      (pair) =>
+        `  ${pair.npmi.toFixed(3)}  ${pair.sessions} sessions  ${oneLine(pair.aName, NAME_CHARS)} — ${oneLine(pair.bName, NAME_CHARS)}`,
+    );
+    const rest = total > found.length ? [`  … and ${total - found.length} more (--show)`] : [];
     if (apply) {
       for (const line of [`Related ${made} pairs:`, ...lines, ...rest]) out.line(line);
       return 0;
     }
     showPlan(out, host.typed, {
-      steps: [`Relate ${found.length} pairs:`, ...lines, ...rest],
+      steps: [`Relate ${total} pairs:`, ...lines, ...rest],
       apply: ["link", "--threshold", String(threshold), "--min-sessions", String(minSessions), "--apply"],
     });
     return 0;

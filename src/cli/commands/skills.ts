@@ -62,8 +62,10 @@ async function allRecipes({ gateway }: CommandContext): Promise<Recipe[]> {
   const road = await gateway();
   const recipes: Recipe[] = [];
   for (;;) {
-    const page = readRecipes(await road.ask("owner/recipes", { offset: recipes.length }));
-    if (page.length === 0) return recipes;
+    const last = recipes.at(-1);
+    const page = readRecipes(await road.ask("owner/recipes", last === undefined ? {} : { after: last.id }));
+    // By name: two of one slug keep their folders whatever is used in between.
+    if (page.length === 0) return recipes.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1));
     recipes.push(...page);
   }
 }

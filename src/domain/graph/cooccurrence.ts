@@ -1,4 +1,5 @@
 /** Which entities turn up in the same working sessions more often than by chance (`tools-maintenance.md` §15.7). */
+import { type Steps, sortedInSteps } from "../../kernel/steps.ts";
 import { byText } from "./edges.ts";
 
 /**
@@ -48,13 +49,53 @@ export const MOST_ENTITIES_OF_A_SESSION = 300;
 export interface Appearances {
   /** All appearances of some sessions; a session must not be split over two calls. */
   add(appearances: readonly Appearance[]): void;
-  /** Pairs above the thresholds, the strongest first, ties by id. */
-  pairs(thresholds: Thresholds): Cooccurrence[];
+  /** Pairs above the thresholds, the strongest first, ties by id. Takes seconds of a large memory, so it comes in steps of a millisecond or so. */
+  pairs(thresholds: Thresholds): Steps<Cooccurrence[]>;
 }
 
 interface ProjectCounts {
   readonly sessions: string[][];
   readonly seen: Map<string, number>;
+}
+
+const strongestFirst = (x: Cooccurrence, y: Cooccurrence): number => y.npmi - x.npmi || byText(x.a, y.a) || byText(x.b, y.b);
+
+/** Pairs of one project. Entity by entity, whom it meets is counted in one column: all pairs at once would be millions of counters. */
+function* pairsOf(
+  project: string | null,
+  { sessions, seen }: ProjectCounts,
+  { threshold, minSessions }: Thresholds,
+): Steps<Cooccurrence[]> {
+  // Whoever was in too few sessions can be in no pair: most entities, and with them most of the work, go here.
+  const ids = [...seen].flatMap(([entity, count]) => (count >= minSessions ? [entity] : [])).sort(byText);
+  const numbers = new Map(ids.map((entity, number) => [entity, number]));
+  const met = ids.map((): Uint32Array[] => []);
+  yield;
+  for (const entities of sessions) {
+    const often = Uint32Array.from(entities.flatMap((entity) => numbers.get(entity) ?? [])).sort();
+    for (const number of often) met[number]?.push(often);
+    yield;
+  }
+  const found: Cooccurrence[] = [];
+  const together = new Uint32Array(ids.length);
+  for (const [number, a] of ids.entries()) {
+    const others: number[] = [];
+    for (const session of met[number] ?? [])
+      for (const other of session) {
+        if (other <= number) continue;
+        if (together[other] === 0) others.push(other);
+        together[other] = (together[other] ?? 0) + 1;
+      }
+    for (const other of others) {
+      const [b, count] = [ids[other] ?? "", together[other] ?? 0];
+      together[other] = 0;
+      if (count < minSessions) continue;
+      const value = npmi(count, seen.get(a) ?? 0, seen.get(b) ?? 0, sessions.length);
+      if (value !== undefined && value >= threshold && value > 0) found.push({ a, b, project, sessions: count, npmi: Math.min(1, value) });
+    }
+    yield;
+  }
+  return found;
 }
 
 export function createAppearances(): Appearances {
@@ -64,7 +105,7 @@ export function createAppearances(): Appearances {
       const bySession = Map.groupBy(appearances, ({ session, project }) => `${session}/${project}`);
       for (const group of bySession.values()) {
         const project = group[0]?.project ?? null;
-        const entities = [...new Set(group.map(({ entity }) => entity))].sort(byText);
+        const entities = [...new Set(group.map(({ entity }) => entity))];
         if (entities.length > MOST_ENTITIES_OF_A_SESSION) continue;
         const counts = projects.get(project) ?? { sessions: [], seen: new Map<string, number>() };
         projects.set(project, counts);
@@ -73,28 +114,13 @@ export function createAppearances(): Appearances {
       }
     },
 
-    pairs({ threshold, minSessions }) {
+    *pairs(thresholds) {
       const found: Cooccurrence[] = [];
-      for (const [project, { sessions, seen }] of projects) {
-        const together = new Map<string, Map<string, number>>();
-        for (const entities of sessions) {
-          // Whoever was in too few sessions can be in no pair: most entities, and with them most of the work, go here.
-          const often = entities.filter((entity) => (seen.get(entity) ?? 0) >= minSessions);
-          for (const [at, a] of often.entries()) {
-            const row = together.get(a) ?? new Map<string, number>();
-            together.set(a, row);
-            for (const b of often.slice(at + 1)) row.set(b, (row.get(b) ?? 0) + 1);
-          }
-        }
-        for (const [a, row] of together)
-          for (const [b, count] of row) {
-            if (count < minSessions) continue;
-            const value = npmi(count, seen.get(a) ?? 0, seen.get(b) ?? 0, sessions.length);
-            if (value !== undefined && value >= threshold && value > 0)
-              found.push({ a, b, project, sessions: count, npmi: Math.min(1, value) });
-          }
+      for (const [project, counts] of projects) {
+        for (const pair of yield* pairsOf(project, counts, thresholds)) found.push(pair);
+        yield;
       }
-      return found.sort((x, y) => y.npmi - x.npmi || byText(x.a, y.a) || byText(x.b, y.b));
+      return yield* sortedInSteps(found, strongestFirst);
     },
   };
 }

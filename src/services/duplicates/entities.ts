@@ -18,8 +18,8 @@ import {
 } from "../../store/queries/entity-duplicates.ts";
 import { foldEntities } from "../../store/queries/entity-merge.ts";
 import { renameSubject } from "../../store/queries/facts.ts";
-import { FIRST_ID, windowEnd } from "../../store/queries/windows.ts";
 import { inSlices, type PaceOfCall } from "../pace.ts";
+import { walk } from "../walk.ts";
 
 export interface EntityFold {
   readonly loser: DuplicateCandidate;
@@ -59,9 +59,10 @@ export interface EntityDuplicates {
 /** Names more alike than this are shown. */
 const LIKELY_SIMILARITY = 0.7;
 export const SHOWN_LIKELY = 100;
-const ENTITIES_AT_ONCE = 1_000;
+/** Entities read in one transaction. */
+const ENTITIES = { first: 100, most: 2_000 };
 /** Names compared before others have their turn; one may be compared with thousands. */
-const COMPARED = { first: 50, most: 2_000 };
+const COMPARED = { first: 10, most: 2_000 };
 /** Pairs kept while more are looked for, of which the most alike stay: thousands of names alike make millions of pairs. */
 const KEPT_LIKELY = 10 * SHOWN_LIKELY;
 
@@ -96,22 +97,21 @@ export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): E
     async report(ctx) {
       const near = createNearNames<DuplicateCandidate>(LIKELY_SIMILARITY);
       const byKey = new Map<string, DuplicateCandidate[]>();
-      for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
-        const from: string = after;
-        const { end, found } = await db.read(ctx, async (tx) => {
-          const last = (await tx.first(windowEnd({ table: "entities", after: from, size: ENTITIES_AT_ONCE })))?.id;
-          return { end: last, found: await tx.all(candidatesIn({ after: from, upTo: last, scope: ctx.scope })) };
-        });
-        // Outside of the transaction, which runs again where it collides.
-        near.add(found);
-        for (const entity of found) {
-          // Names of separators alone have no key, and are nobody's double.
-          if (entity.nameKey === "") continue;
-          const key = `${entity.projectId ?? ""}/${entity.nameKey}`;
-          byKey.set(key, [...(byKey.get(key) ?? []), entity]);
-        }
-        after = end;
-      }
+      const pace = paceOf();
+      await walk({ ...ctx, pace }, { db }, { table: "entities", ...ENTITIES, writes: false }, async (tx, window) => {
+        const found = await tx.all(candidatesIn({ ...window, scope: ctx.scope }));
+        return {
+          committed: () => {
+            near.add(found);
+            for (const entity of found) {
+              // Names of separators alone have no key, and are nobody's double.
+              if (entity.nameKey === "") continue;
+              const key = `${entity.projectId ?? ""}/${entity.nameKey}`;
+              byKey.set(key, [...(byKey.get(key) ?? []), entity]);
+            }
+          },
+        };
+      });
       const exact = [...byKey.values()].flatMap((group) => {
         const [winner, ...losers] = [...group].sort(byWorth);
         return winner === undefined ? [] : losers.map((loser): EntityFold => ({ loser, winner }));
@@ -122,7 +122,7 @@ export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): E
       };
       let likelyTotal = 0;
       let at = 0;
-      await inSlices(paceOf(), ctx.signal, COMPARED, async (size) => {
+      await inSlices(pace, ctx.signal, COMPARED, async (size) => {
         for (const pair of near.pairs(at, at + size)) {
           if (pair.a.nameKey !== "" && pair.a.nameKey === pair.b.nameKey && pair.a.projectId === pair.b.projectId) continue;
           likelyTotal++;

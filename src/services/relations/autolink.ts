@@ -3,67 +3,71 @@ import { type Cooccurrence, createAppearances, LINK_THRESHOLDS, type Thresholds 
 import type { CallScope } from "../../kernel/context.ts";
 import type { Database } from "../../store/port.ts";
 import { insertPredicted, sessionEntities, unlinkedPairs } from "../../store/queries/cooccurrence.ts";
-import { FIRST_ID, windowEnd } from "../../store/queries/windows.ts";
+import { inSlices, inTurns, type Pace } from "../pace.ts";
+import { walk } from "../walk.ts";
 
 export interface Proposal extends Cooccurrence {
   readonly aName: string;
   readonly bName: string;
 }
 
-/** Called between two statements: lets others go first, and throws where the work was given up. */
-export type Breathe = () => Promise<void>;
+/** A scope, and the pace between two slices. */
+export type LinkScope = CallScope & { readonly pace: Pace };
+
+export interface LinkRequest extends Partial<Thresholds> {
+  /** Ends the search after so many, the strongest ones; without it all are found. */
+  readonly most?: number;
+}
 
 export interface Autolink {
   /** Pairs above the thresholds that no relation joins, the strongest first. */
-  propose(ctx: CallScope, thresholds: Partial<Thresholds>, breathe?: Breathe): Promise<Proposal[]>;
+  propose(ctx: LinkScope, request: LinkRequest): Promise<Proposal[]>;
   /** @returns how many relations are new; one that somebody made meanwhile is left as it is. */
-  store(ctx: CallScope, proposals: readonly Proposal[], breathe?: Breathe): Promise<number>;
+  store(ctx: LinkScope, proposals: readonly Proposal[]): Promise<number>;
 }
 
-/** Sessions read in one transaction. */
-const SESSIONS = 20;
-/** Pairs looked up or stored in one transaction. */
-const LOOKED_UP = 200;
-const STORED = 20;
+/** Sessions read, pairs looked up and pairs stored in one transaction. */
+const SESSIONS = { first: 10, most: 200 };
+const LOOKED_UP = { first: 50, most: 1_000 };
+const STORED = { first: 10, most: 100 };
 
 export function createAutolink({ db }: { readonly db: Database }): Autolink {
-  const hurried: Breathe = async () => {};
   return {
-    async propose(ctx, thresholds, breathe = hurried) {
+    async propose(ctx, { most = Number.POSITIVE_INFINITY, ...thresholds }) {
+      const { pace, signal, scope } = ctx;
       const appearances = createAppearances();
-      for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
-        await breathe();
-        const from: string = after;
-        after = await db.read(ctx, async (tx) => {
-          const end = (await tx.first(windowEnd({ table: "sessions", after: from, size: SESSIONS })))?.id;
-          appearances.add(await tx.all(sessionEntities({ after: from, upTo: end, scope: ctx.scope })));
-          return end;
-        });
-      }
-      const pairs = appearances.pairs({ ...LINK_THRESHOLDS, ...thresholds });
+      await walk(ctx, { db }, { table: "sessions", ...SESSIONS, writes: false }, async (tx, window) => {
+        const seen = await tx.all(sessionEntities({ ...window, scope }));
+        return { committed: () => appearances.add(seen) };
+      });
+      const pairs = await inTurns(pace, signal, appearances.pairs({ ...LINK_THRESHOLDS, ...thresholds }));
       const found: Proposal[] = [];
-      for (let at = 0; at < pairs.length; at += LOOKED_UP) {
-        await breathe();
-        const some = pairs.slice(at, at + LOOKED_UP);
-        const fresh = await db.read(ctx, (tx) =>
-          tx.all(unlinkedPairs({ a: some.map(({ a }) => a), b: some.map(({ b }) => b), scope: ctx.scope })),
-        );
-        for (const { at: ordinal, aName, bName } of fresh) {
+      let at = 0;
+      await inSlices(pace, signal, LOOKED_UP, async (size) => {
+        const some = pairs.slice(at, at + size);
+        if (some.length === 0) return false;
+        at += some.length;
+        const asked = { a: some.map(({ a }) => a), b: some.map(({ b }) => b), scope };
+        for (const { at: ordinal, aName, bName } of await db.read(ctx, (tx) => tx.all(unlinkedPairs(asked)), { byKey: true })) {
           const pair = some[ordinal - 1];
           if (pair !== undefined) found.push({ ...pair, aName, bName });
         }
-      }
-      return found;
+        return at < pairs.length && found.length < most;
+      });
+      return found.length > most ? found.slice(0, most) : found;
     },
 
-    async store(ctx, proposals, breathe = hurried) {
+    async store(ctx, proposals) {
       let made = 0;
-      for (let at = 0; at < proposals.length; at += STORED) {
-        await breathe();
-        const some = proposals.slice(at, at + STORED);
+      let at = 0;
+      await inSlices(ctx.pace, ctx.signal, STORED, async (size) => {
+        const some = proposals.slice(at, at + size);
+        if (some.length === 0) return false;
+        at += some.length;
         const rows = { a: some.map(({ a }) => a), b: some.map(({ b }) => b), strengths: some.map((pair) => pair.npmi), scope: ctx.scope };
-        made += await db.write(ctx, (tx) => tx.run(insertPredicted(rows)));
-      }
+        made += await db.write(ctx, (tx) => tx.run(insertPredicted(rows)), { byKey: true });
+        return at < proposals.length;
+      });
       return made;
     },
   };

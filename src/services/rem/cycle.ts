@@ -72,26 +72,13 @@ const NOTHING: CycleProgress = {
   error: null,
 };
 
-/** Columns of the record that hold one phase's count or failures. */
-const counted: Readonly<Record<string, keyof CycleProgress>> = {
-  decay: "decayedCount",
-  autolink: "autolinkEdges",
-  embeddings: "embeddingsBackfilled",
-  relations: "entitiesScanned",
-  extraction: "factsExtracted",
-  communities: "communities",
-  duplicates: "duplicateCandidates",
-};
-const failed: Readonly<Record<string, keyof CycleProgress>> = { relations: "relationScanFailed", extraction: "extractionFailed" };
-
 type PhaseEntry = CycleProgress["phases"][string];
 
-function withPhase(before: CycleProgress, name: string, outcome: PhaseOutcome, entry: PhaseEntry): CycleProgress {
-  const [count, failures] = [counted[name], failed[name]];
+function withPhase(before: CycleProgress, { name, columns }: Phase, outcome: PhaseOutcome, entry: PhaseEntry): CycleProgress {
   return {
     ...before,
-    ...(count === undefined ? {} : { [count]: outcome.count }),
-    ...(failures === undefined ? {} : { [failures]: outcome.failed ?? 0 }),
+    ...(columns === undefined ? {} : { [columns.count]: outcome.count }),
+    ...(columns?.failed === undefined ? {} : { [columns.failed]: outcome.failed ?? 0 }),
     phases: { ...before.phases, [name]: entry },
   };
 }
@@ -143,7 +130,7 @@ export function createRem(options: RemOptions): Rem {
       if (at > 0) await save(unfinished(phase.name));
       try {
         const { outcome, entry } = await runPhase(phase, ctx);
-        progress = withPhase(progress, phase.name, outcome, entry);
+        progress = withPhase(progress, phase, outcome, entry);
       } catch (cause) {
         log.debug("the consolidation cycle was interrupted", { phase: phase.name, cause: causeChain(cause) });
         error = `interrupted in phase ${phase.name}: the program was told to stop`;

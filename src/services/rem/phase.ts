@@ -4,6 +4,7 @@ import type { CallScope } from "../../kernel/context.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Ladder } from "../../llm/ladder.ts";
 import type { Database } from "../../store/port.ts";
+import type { CycleProgress } from "../../store/queries/rem-cycles.ts";
 import type { NodeMetricsService } from "../analytics/node-metrics.ts";
 import type { Chunks } from "../chunks.ts";
 import type { Ingest } from "../ingest/ingest.ts";
@@ -63,10 +64,13 @@ export interface PhaseOutcome {
   readonly note?: string;
 }
 
+/** A column of the record that holds a number of one phase. */
+export type CountColumn = Exclude<keyof CycleProgress, "phases" | "error" | "llmCalls">;
+
 export interface Phase {
   readonly name: string;
-  /** What its count counts, and what it does, for people. */
-  readonly doc: string;
+  /** Columns of the record that show its count and its failures, where it has some of its own. */
+  readonly columns?: { readonly count: CountColumn; readonly failed?: CountColumn };
   /** Idempotent, in slices, deletes no knowledge. A failure is its own: the next phase runs. */
   readonly run: (ctx: PhaseContext, parts: RemParts) => Promise<PhaseOutcome>;
 }

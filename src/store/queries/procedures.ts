@@ -105,6 +105,17 @@ export const procedureList = query(
   limit ${q.limit}::int offset ${q.offset}::int`,
 );
 
+/** All of them by id, for a walk. */
+export const proceduresAfter = query(
+  Procedure,
+  (q: { scope: Scope; after: string; limit: number }) => sql`
+  select ${columns}
+  from brain_procedures as p
+  where p.id > ${q.after}::uuid and ${inScope("p", q.scope)}
+  order by p.id
+  limit ${q.limit}::int`,
+);
+
 export const procedureCount = query(
   z.object({ count: z.int() }),
   (q: { scope: Scope }) => sql`select count(*)::int as count from brain_procedures as p where ${inScope("p", q.scope)}`,

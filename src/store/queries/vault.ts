@@ -17,17 +17,17 @@ const Entity = z.object({
 });
 export type VaultEntity = z.output<typeof Entity>;
 
-/** Entities by importance. */
+/** Entities by id. Plan: the primary key, so that each page costs its own rows. */
 export const vaultEntities = query(
   Entity,
-  (q: { scope: Scope; limit: number; offset: number }) => sql`
+  (q: { scope: Scope; after: string; limit: number }) => sql`
   select e.id, e.name, e.entity_type as type, e.importance, e.access_count as accesses,
     (select c.community_name from brain_node_metrics as m join brain_communities as c on c.community_id = m.community_id where m.node_id = e.id) as community,
     (select count(*) from brain_observations as o where o.entity_id = e.id and ${isServed("o")}) as observations
   from brain_entities as e
-  where ${inScope("e", q.scope)} and ${isVouchedFor("e")}
-  order by e.importance desc, e.name, e.id
-  limit ${q.limit}::int offset ${q.offset}::int`,
+  where e.id > ${q.after}::uuid and ${inScope("e", q.scope)} and ${isVouchedFor("e")}
+  order by e.id
+  limit ${q.limit}::int`,
 );
 
 const Relation = z.object({ from: uuid, to: uuid, type: z.string(), strength: z.number() });

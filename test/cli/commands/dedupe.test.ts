@@ -95,14 +95,15 @@ test("nothing to merge says so and writes no file; what changed meanwhile makes 
 
 test("link shows pairs and the line that applies it, and stores them with --apply", async () => {
   const pair = { a: one, b: two, aName: "api", bName: "broker", npmi: 0.748, sessions: 2 };
-  const host = fakeHost({ answer: ({ params }) => ({ found: [pair], made: params.apply === true ? 1 : 0 }) });
+  const host = fakeHost({ answer: ({ params }) => ({ found: [pair], total: 1, made: params.apply === true ? 1 : 0 }) });
   expect(await runCli(["link", "--threshold", "0.5"], host)).toBe(0);
-  expect(host.sent[0]?.params).toEqual({ threshold: 0.5, minSessions: 2, apply: false });
+  expect(host.sent[0]?.params).toEqual({ threshold: 0.5, minSessions: 2, show: 40, apply: false });
   expect(host.out()).toContain("0.748  2 sessions  api — broker");
   expect(host.out()).toContain("memory-industry link --threshold 0.5 --min-sessions 2 --apply");
-  const applied = fakeHost({ answer: () => ({ found: [pair], made: 1 }) });
+  const applied = fakeHost({ answer: () => ({ found: [pair], total: 3, made: 3 }) });
   expect(await runCli(["link", "--apply"], applied)).toBe(0);
-  expect(applied.out()).toContain("Related 1 pairs:");
+  expect(applied.out()).toContain("Related 3 pairs:");
+  expect(applied.out()).toContain("… and 2 more (--show)");
   expect(await runCli(["link", "--threshold", "2"], fakeHost())).toBe(2);
 });
 

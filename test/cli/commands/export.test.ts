@@ -52,7 +52,7 @@ test("a memory forges no link, no front matter and no heading", () => {
 
 const vault: Script = {
   answer: ({ method, params }) => {
-    if (method !== "owner/vault" || params.offset !== 0) return { entities: [], relations: [], observations: [] };
+    if (method !== "owner/vault" || params.after !== undefined) return { entities: [], relations: [], observations: [] };
     return {
       entities: [entity("1", "api"), entity("2", "broker"), entity("3", "alone")],
       relations: [{ from: "1", to: "2", type: "uses", strength: 0.9 }],
@@ -103,6 +103,7 @@ test("an empty memory is an error, and leaves no directory behind", async () => 
 });
 
 const recipe = (name: string, more = {}) => ({
+  id: name,
   name,
   trigger: "before a release",
   steps: [{ do: "build it", run: "npm run build", expect: "exit 0" }],
@@ -183,7 +184,7 @@ test("a skill tells what its totals hide: a last run that failed, and how the st
 
 test("skills writes ours, leaves what is somebody else's, numbers what would be one folder, and deletes stale ones only when told", async () => {
   const script: Script = {
-    answer: ({ params }) => (params.offset === 0 ? [recipe("Deploy"), recipe("deploy!"), recipe("Weak", { reliability: 0.1 })] : []),
+    answer: ({ params }) => (params.after === undefined ? [recipe("Deploy"), recipe("deploy!"), recipe("Weak", { reliability: 0.1 })] : []),
   };
   const host = fakeHost(script);
   const at = (folder: string) => join(host.home, "skills", folder, "SKILL.md");

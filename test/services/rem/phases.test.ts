@@ -1,38 +1,10 @@
 /** The phases that neither fade nor ask a model: what each makes up, counts or takes away. */
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { createAppearances, npmi } from "../../../src/domain/graph/cooccurrence.ts";
 import { testEmbedder } from "../../support/embedder.ts";
 import { eachEngine, type TestDatabase } from "../../support/engines.ts";
 import { only, ran, remOver } from "../../support/rem.ts";
 import { entity, observation, project, row, rows } from "../../support/statements.ts";
-
-test("how often two entities meet, against chance", () => {
-  expect(npmi(25, 50, 50, 100)).toBeCloseTo(0, 10);
-  expect(npmi(10, 10, 10, 100)).toBeCloseTo(1, 10);
-  expect(npmi(10, 10, 100, 100)).toBeCloseTo(0, 10);
-  expect(npmi(1, 50, 50, 100)).toBeLessThan(0);
-  expect(npmi(2, 2, 3, 10)).toBeCloseTo(0.748, 3);
-  expect([npmi(0, 1, 1, 10), npmi(5, 5, 5, 5), npmi(1, 0, 1, 10)]).toEqual([undefined, undefined, undefined]);
-});
-
-test("pairs are of one project, are in two sessions at least, and come strongest first; a session with everything in it counts nowhere", () => {
-  const appearances = createAppearances();
-  const in_ = (session: string, project: string | null, ...entities: string[]) =>
-    appearances.add(entities.map((entity) => ({ session, project, entity })));
-  for (const session of ["1", "2", "3"]) in_(session, "p", "a", "b");
-  in_("4", "p", "c");
-  in_("5", "p", "c", "d", "a");
-  in_("6", "p", "c", "d");
-  in_("1", "q", "x", "y");
-  in_("2", null, "x", "y");
-  in_("huge", "p", ...Array.from({ length: 301 }, (_, i) => `e${i}`), "a", "c");
-  expect(appearances.pairs({ threshold: 0.3, minSessions: 2 }).map(({ a, b, sessions }) => [a, b, sessions])).toEqual([
-    ["c", "d", 2],
-    ["a", "b", 3],
-  ]);
-  expect(appearances.pairs({ threshold: 0.3, minSessions: 3 }).map(({ a, b }) => [a, b])).toEqual([["a", "b"]]);
-});
 
 const session = async (db: TestDatabase, projectId: string | null = null) =>
   String((await row(db, sql`insert into brain_sessions (session_name, project_id) values ('s', ${projectId}::uuid) returning id`)).id);

@@ -6,10 +6,10 @@ const MOST_EDGES = 200;
 
 export const autolink: Phase = {
   name: "autolink",
-  doc: "relations predicted from sessions",
+  columns: { count: "autolinkEdges" },
   run: async (ctx, { autolink: links, settings }) => {
     if (!settings.autolink) return { count: 0, skipped: "switched off (CUBA_REM_AUTOLINK)" };
-    const found = await links.propose(ctx, {}, () => ctx.pace.turn(ctx.signal));
-    return { count: await links.store(ctx, found.slice(0, MOST_EDGES), () => ctx.pace.turn(ctx.signal)) };
+    const found = await links.propose(ctx, { most: MOST_EDGES });
+    return { count: await links.store(ctx, found) };
   },
 };

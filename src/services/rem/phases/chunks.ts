@@ -10,7 +10,6 @@ const CUT_AT_ONCE = 4;
 
 export const chunks: Phase = {
   name: "chunks",
-  doc: "long observations cut into chunks",
   run: async (ctx, parts) => {
     const { settings, db } = parts;
     if (settings.backfillLimit === 0) return { count: 0, skipped: "switched off (CUBA_REM_BACKFILL_LIMIT=0)" };

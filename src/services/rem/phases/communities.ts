@@ -5,7 +5,7 @@ import { MEASURE_LIMIT_MS } from "./pagerank.ts";
 
 export const communities: Phase = {
   name: "communities",
-  doc: "communities of entities",
+  columns: { count: "communities" },
   run: async (ctx, { nodeMetrics }) => ({
     count: (await nodeMetrics.tag({ signal: ctx.signal, pace: ctx.pace, deadline: deadlineIn(MEASURE_LIMIT_MS) })).communities,
   }),

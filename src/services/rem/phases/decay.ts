@@ -8,7 +8,7 @@ const SPARE_HOURS = 8;
 
 export const decay: Phase = {
   name: "decay",
-  doc: "observations that lost importance",
+  columns: { count: "decayedCount" },
   run: async (ctx, { db }) => {
     const { count } = await createFading({ db }).decay({ ...ctx, deadline: noDeadline, spareHours: SPARE_HOURS });
     return { count };

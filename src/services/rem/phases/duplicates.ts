@@ -9,12 +9,12 @@ export const NEAR_NAME_SIMILARITY = 0.7;
 /** Counting ends here: a person who reads "1,000 and more" needs no better number. */
 const MOST_PAIRS = 1_000;
 const WINDOW = { first: 500, most: 5_000 };
-/** Names compared in one slice. */
-const COMPARED = { first: 50, most: 2_000 };
+/** Names compared in one slice; one may be compared with 2,000 (a millisecond). */
+const COMPARED = { first: 10, most: 2_000 };
 
 export const duplicates: Phase = {
   name: "duplicates",
-  doc: "pairs of entity names that nearly are one; counted only",
+  columns: { count: "duplicateCandidates" },
   run: async (ctx, parts) => {
     const near = createNearNames(NEAR_NAME_SIMILARITY);
     await walk(ctx, parts, { table: "entities", ...WINDOW, writes: false }, async (tx, window) => {

@@ -3,7 +3,7 @@ import type { Phase } from "../phase.ts";
 
 export const embeddings: Phase = {
   name: "embeddings",
-  doc: "vectors computed",
+  columns: { count: "embeddingsBackfilled" },
   run: async ({ signal }, { vectors, embedder, settings }) => {
     if (settings.backfillLimit === 0) return { count: 0, skipped: "switched off (CUBA_REM_BACKFILL_LIMIT=0)" };
     const model = embedder.status();

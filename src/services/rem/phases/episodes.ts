@@ -6,7 +6,6 @@ import type { Phase } from "../phase.ts";
 
 export const episodes: Phase = {
   name: "episodes",
-  doc: "episodes that lost importance",
   run: async (ctx, { db }) => {
     const { count } = await createFading({ db }).decayEpisodes({ ...ctx, deadline: noDeadline }, EPISODE_DECAY);
     return { count };

@@ -9,7 +9,7 @@ import type { Phase } from "../phase.ts";
 
 export const extraction: Phase = {
   name: "extraction",
-  doc: "facts that a language model read out of memories; quarantined",
+  columns: { count: "factsExtracted", failed: "extractionFailed" },
   run: async (ctx, parts) => {
     const { db, settings, extractor } = parts;
     return await readRows(ctx, parts, {

@@ -7,7 +7,6 @@ export const MEASURE_LIMIT_MS = 300_000;
 
 export const pagerank: Phase = {
   name: "pagerank",
-  doc: "nodes of the graph that were ranked",
   run: async (ctx, { nodeMetrics }) => {
     const { updated, sampled } = await nodeMetrics.rank({ signal: ctx.signal, pace: ctx.pace, deadline: deadlineIn(MEASURE_LIMIT_MS) });
     return sampled ? { count: updated, note: "betweenness was estimated from some of the nodes" } : { count: updated };

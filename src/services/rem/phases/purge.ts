@@ -8,7 +8,6 @@ const ROWS = { first: 50, most: 500 };
 
 export const purge: Phase = {
   name: "purge",
-  doc: "expired notes and unresolved predictions taken away",
   run: async (ctx, { db }) => {
     let count = 0;
     const statements = [purgeNotes, (limit: number) => purgePredictions({ days: UNRESOLVED_DAYS, limit })];

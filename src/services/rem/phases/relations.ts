@@ -59,7 +59,7 @@ function shown(texts: readonly string[]): string[] {
 
 export const relations: Phase = {
   name: "relations",
-  doc: "entities without relations that a language model was asked about",
+  columns: { count: "entitiesScanned", failed: "relationScanFailed" },
   run: async (ctx, parts) => {
     const { db, settings, nonce } = parts;
     const knownNames = new Map<string | null, readonly string[]>();

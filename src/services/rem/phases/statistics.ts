@@ -9,7 +9,6 @@ const SHARE = 0.05;
 
 export const statistics: Phase = {
   name: "statistics",
-  doc: "tables with fresh statistics",
   run: async (ctx, { db }) => {
     // One statement there holds everybody up; its adapter takes them one table at a time, in quiet moments.
     if (!db.traits.concurrent) return { count: 0, skipped: "the embedded engine takes them by itself in quiet moments" };

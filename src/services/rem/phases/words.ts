@@ -12,7 +12,6 @@ const WINDOW = { first: 500, most: 5_000 };
 
 export const words: Phase = {
   name: "words",
-  doc: "rows whose words for search were prepared",
   run: async (ctx, parts) => {
     let count = 0;
     for (const table of wordTables)
