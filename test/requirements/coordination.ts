@@ -143,7 +143,7 @@ export const coordinationRequirements: readonly Requirement[] = [
     at: "§15.7",
     says: "the golden values",
     by: [
-      ["services/rem/phases.test.ts", "how often two entities meet, against chance"],
+      ["domain/graph/cooccurrence.test.ts", "how often two entities meet, against chance"],
       ["domain/graph/links.test.ts", "npmi of %d together, %d, %d of %d → %d"],
     ],
   },
