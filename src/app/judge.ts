@@ -49,15 +49,23 @@ const LYING_KEYS = [...new Set(providers.flatMap(({ keys }) => keys))];
 
 /** For `doctor`: what is chosen, and what merely lies there. Nothing is started and no key is shown. */
 export function judgeFacts(config: Config): JudgeFacts {
-  const chosen = ladderOf(ladderSettings(config), undefined);
+  const settings = ladderSettings(config);
+  const chosen = ladderOf(settings, undefined);
   const path = environment()["PATH"] ?? "";
+  const isChosen = (backend: string) => chosen.chats.some((chat) => chat.backend === backend);
+  const used = [
+    ...(isChosen("anthropic_api") ? ["ANTHROPIC_API_KEY"] : []),
+    ...(isChosen("openai_compat") ? (providers.find(({ id }) => id === settings.endpoint?.provider)?.keys ?? CUSTOM.keys) : []),
+  ];
   return {
     choice: config.settings.JUDGE.value,
     chosen: chosen.chats.map(({ backend, model }) => `${backend} (${model})`),
     problem: chosen.problem,
     lying: [
-      ...["claude", "gemini"].filter((name) => findProgram(name, path) !== undefined).map((name) => `${name} on PATH`),
-      ...LYING_KEYS.filter((name) => vendorKey([name]) !== undefined),
+      ...["claude", "gemini"]
+        .filter((name) => !isChosen(`${name}_cli`) && findProgram(name, path) !== undefined)
+        .map((name) => `${name} on PATH`),
+      ...LYING_KEYS.filter((name) => !used.includes(name) && vendorKey([name]) !== undefined),
     ],
   };
 }

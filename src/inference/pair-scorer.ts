@@ -97,6 +97,14 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
     loadMs: limits.loadMs,
   });
   const permit = createPermit();
+  let trouble: string | undefined;
+
+  /** What a person should hear of later: not that others were asking, or that a call had no time. */
+  const noted = (answer: Answer<ScoredRow>): Answer<ScoredRow> => {
+    if (answer.kind === "answered") trouble = undefined;
+    else if (answer.code === "timeout" || answer.code === "inference_error") trouble = answer.reason;
+    return answer;
+  };
   const running = new Set<Promise<unknown>>();
 
   /** Asks the worker; one that never comes back is ended. Whoever gives up waiting does not end the request. */
@@ -139,7 +147,10 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
   }
 
   return {
-    status: host.status,
+    status() {
+      const status = host.status();
+      return trouble === undefined || status.state === "missing" || status.state === "failed" ? status : { ...status, trouble };
+    },
     warm: host.warm,
     refuse: host.refuse,
     get model() {
@@ -156,9 +167,11 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
         client = await beforeAbort(limit.signal, host.ready());
       } catch (error) {
         if (limit.signal.aborted)
-          return given(
-            limit.signal,
-            none("timeout", `The ${what} was still loading when the time of this call was over; it goes on loading. Ask again.`),
+          return noted(
+            given(
+              limit.signal,
+              none("timeout", `The ${what} was still loading when the time of this call was over; it goes on loading. Ask again.`),
+            ),
           );
         if (!(error instanceof NotReady)) throw error;
         return notReady(what, error, host.status());
@@ -178,10 +191,11 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
       });
       running.add(work);
       try {
-        return await beforeAbort(limit.signal, work);
+        return noted(await beforeAbort(limit.signal, work));
       } catch (error) {
-        if (limit.signal.aborted) return given(limit.signal, outOfTime(what, call.finished, pairs.length));
-        return none("inference_error", `The ${what} failed: ${sentence(error instanceof Error ? error.message : String(error))}`);
+        if (limit.signal.aborted) return noted(given(limit.signal, outOfTime(what, call.finished, pairs.length)));
+        const reason = sentence(error instanceof Error ? error.message : String(error));
+        return noted(none("inference_error", `The ${what} failed: ${reason}`));
       }
     },
     close: () => host.close(Promise.allSettled(running), CLOSE_GRACE_MS),

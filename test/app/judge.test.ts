@@ -54,6 +54,15 @@ test.skipIf(process.platform === "win32")("what a person names joins, with the m
   expect(rungs({ CUBA_LLM_PROVIDER: "nobody" })).toEqual([]);
 });
 
+test.skipIf(process.platform === "win32")("what was chosen does not lie there unused, and the rest still does", () => {
+  const lying = (environment: Record<string, string>) => judgeFacts(config(environment)).lying;
+  expect(lying({ CUBA_JUDGE: "claude_cli" })).toEqual(["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]);
+  expect(lying({ CUBA_JUDGE: "anthropic_api" })).toEqual(["claude on PATH", "OPENAI_API_KEY"]);
+  expect(lying({ CUBA_LLM_PROVIDER: "openai" })).toEqual(["claude on PATH", "ANTHROPIC_API_KEY"]);
+  expect(lying({ CUBA_LLM_PROVIDER: "groq" })).toEqual(["claude on PATH", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"]);
+  expect(lying({ CUBA_JUDGE: "auto" })).toEqual(["OPENAI_API_KEY"]);
+});
+
 test("a vendor's key goes to that vendor and to no other", () => {
   const keyFor = (environment: Record<string, string>) => ladderSettings(config(environment)).endpoint?.key;
   expect(keyFor({ CUBA_LLM_PROVIDER: "openai" })).toBe("o-key");

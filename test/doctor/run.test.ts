@@ -334,6 +334,16 @@ describe("the memory plan and the models behind it", () => {
         hint: expect.stringContaining("restart"),
       });
     });
+    test(`${name}: loaded, and the last question got no answer of it`, async () => {
+      expect(await check(name, given({ state: "ready", model: "m", trouble: "It failed: not finite." }))).toMatchObject({
+        status: "warn",
+        detail: "m, loaded, but the last question got no answer: It failed: not finite.",
+      });
+      expect(await check(name, given({ state: "loading", model: "m" }))).toMatchObject({
+        status: "ok",
+        detail: expect.stringContaining("still loading"),
+      });
+    });
     test(`${name}: on disk is not tried without --deep, and with it a model that does not load is a failure with its reason`, async () => {
       expect(await check(name, given({ state: "idle", model: "m" }))).toMatchObject({
         status: "ok",

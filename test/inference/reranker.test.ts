@@ -148,7 +148,14 @@ describe("why there are no scores", () => {
       code: "inference_error",
       reason: "The reranker failed: the model returned numbers that are not finite.",
     });
+    // Said later too, to whoever looks at the model, until it answers again.
+    expect(reranker.status()).toEqual({
+      state: "ready",
+      model: "tiny-reranker",
+      trouble: "The reranker failed: the model returned numbers that are not finite.",
+    });
     expect(valuesOf(await reranker.score("q", ["good"], patient()))).toEqual([0.8808]);
+    expect(reranker.status()).toEqual({ state: "ready", model: "tiny-reranker" });
   });
 
   test("an input that no pair of texts fills", async () => {

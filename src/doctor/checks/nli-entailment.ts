@@ -28,5 +28,11 @@ export default ownerCheck("nli_entailment", async ({ entailment, goldenPairs, de
   }
   const now = entailment.status();
   if (now.state === "failed") return fail(`${now.model} does not load: ${now.reason}`, now.remedy ?? INSTALL);
-  return ok(`${before.model}, ${now.state === "ready" ? "loaded" : "on disk, not tried yet"}${golden}`);
+  const place = now.state === "ready" ? "loaded" : now.state === "loading" ? "still loading" : "on disk, not tried yet";
+  if (now.state !== "missing" && now.trouble !== undefined)
+    return warn(
+      `${before.model}, ${place}, but the last question got no answer: ${now.trouble}`,
+      "memory-industry doctor --deep asks it again",
+    );
+  return ok(`${before.model}, ${place}${golden}`);
 });
