@@ -5,7 +5,7 @@ import type { Config } from "../config/load.ts";
 import { availableMb } from "../config/machine-readings.ts";
 import { requirePath } from "../config/paths.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
-import type { Embedder, ModelState } from "../inference/port.ts";
+import type { Embedder } from "../inference/port.ts";
 import { unavailable } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { VERSION } from "../kernel/version.ts";
@@ -41,6 +41,7 @@ import { composeCognition } from "./cognition.ts";
 import { composeConsolidation, consolidationMethods } from "./consolidation.ts";
 import { duplicateMethods } from "./duplicate-methods.ts";
 import { composeGraph } from "./graph.ts";
+import { modelsHealth, runtimeHealth } from "./health-facts.ts";
 import { startJobs } from "./jobs.ts";
 import { chatFacts, ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
@@ -252,18 +253,15 @@ function assemble(
     ...(broken === undefined ? {} : { broken }),
     async health() {
       const up = await isReachable();
-      const model = embedder.status();
-      const failed = model.state === "failed";
+      const health = modelsHealth(models);
+      const failed = Object.values(health).some(({ state }) => state === "failed");
       return {
         status: up && !failed ? "ok" : "degraded",
         version: VERSION,
         database: up ? "up" : "unreachable",
         ready: up,
-        models: {
-          embedder: modelHealth(model),
-          reranker: modelHealth(models.reranker.status()),
-          nli: modelHealth(models.entailment.status()),
-        },
+        models: health,
+        runtime: runtimeHealth(models),
       };
     },
     drain: async (limitMs) => {
@@ -290,5 +288,3 @@ function assemble(
     },
   };
 }
-
-const modelHealth = (model: ModelState) => ({ state: model.state, ...("reason" in model ? { reason: model.reason } : {}) });

@@ -29,6 +29,7 @@ function installation(config: Config): Installation {
   const unreadable = warnings.find(({ key, refused }) => key === "HTTP_ADDR" && refused);
   return {
     platform: process.platform,
+    architecture: process.arch,
     home: homeOf(set),
     workingDirectory: process.cwd(),
     undoDir: () => requirePath(paths, "undoDir"),

@@ -9,7 +9,7 @@ import { createEmbedder } from "../inference/embedder.ts";
 import { createEntailment } from "../inference/entailment.ts";
 import { DISABLED_BY_PLAN, type LocatedModel, locateEmbeddingModel } from "../inference/models/locate.ts";
 import { type LocatedPair, locatePairModel, type PairSlot } from "../inference/models/locate-pair.ts";
-import type { Embedder, Entailment, Reranker } from "../inference/port.ts";
+import type { Embedder, Entailment, ModelState, Reranker } from "../inference/port.ts";
 import { createReranker } from "../inference/reranker.ts";
 import { deadlineIn } from "../kernel/deadline.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -118,6 +118,8 @@ export async function openModels(parts: ModelParts): Promise<Models> {
     ...runtime,
     log,
   });
+  // A card that was planned and could not be opened: a search must not pay 50 rows on the processor for it.
+  const runsOnCard = () => onCard && displaced(reranker.status()) === undefined;
   const entailment = await createEntailment({
     find: () => locatePair(config, "nli"),
     threads: settings.NLI_INTRA_THREADS.value ?? halfTheCores(4),
@@ -134,8 +136,12 @@ export async function openModels(parts: ModelParts): Promise<Models> {
     entailment,
     judge: judgeOf(config, entailment, log),
     rerank: {
-      byDefault: config.mode === "completo" || onCard,
-      depth: onCard ? DEPTH.gpu : DEPTH.cpu,
+      get byDefault() {
+        return config.mode === "completo" || runsOnCard();
+      },
+      get depth() {
+        return runsOnCard() ? DEPTH.gpu : DEPTH.cpu;
+      },
       timeoutMs: settings.RERANK_TIMEOUT_SECS.value * 1_000,
     },
     async close() {
@@ -143,6 +149,10 @@ export async function openModels(parts: ModelParts): Promise<Models> {
     },
   };
 }
+
+/** Why a loaded model runs elsewhere than planned; undefined where it does not, or nobody has tried. */
+export const displaced = (status: ModelState): string | undefined =>
+  status.state === "ready" || status.state === "idle" || status.state === "loading" ? status.displaced : undefined;
 
 /** A cold load from a slow disk and a first pass over kernels that compile for each shape. */
 const WARM_MS = 600_000;
@@ -188,6 +198,7 @@ async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
         nliLight: modelWeightMb(places.nliLight),
       },
       wantedDevice: explicit(settings.RERANK_DEVICE),
+      wantedGpuCapMb: settings.GPU_MEM_LIMIT_MB.value,
     },
     places,
   );

@@ -24,7 +24,17 @@ export function composeSearch(
       fresh,
       fusion: FUSION.value,
       entityLeg: ENTITY_FACTOID.value,
-      rerank: { ...rerank, reranker },
+      rerank: {
+        reranker,
+        timeoutMs: rerank.timeoutMs,
+        // Asked anew each time: a card that cannot be opened shows itself with the first question.
+        get byDefault() {
+          return rerank.byDefault;
+        },
+        get depth() {
+          return rerank.depth;
+        },
+      },
       judge,
       gate,
     }),

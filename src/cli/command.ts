@@ -103,6 +103,8 @@ export interface GatewayOptions {
 /** The values of the configuration that commands work with, and the directories of this user. */
 export interface Installation {
   readonly platform: string;
+  /** As `process.arch`. */
+  readonly architecture: string;
   /** Undefined where neither HOME nor USERPROFILE is set. */
   readonly home: string | undefined;
   readonly workingDirectory: string;

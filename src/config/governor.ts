@@ -208,7 +208,10 @@ function placeOnCard({ vramFreeMb, weights, wantedDevice, wantedGpuCapMb }: Read
   if (vramFreeMb === undefined || weightMb === undefined || wantedDevice === "cpu") return { place: undefined, problems: [] };
   const ceiling = vramFreeMb - CARD_RESERVE_MB;
   const floor = (chunk: number) => weightMb * EXPANDED + CARD_PAIR_MB * chunk;
-  const chunk = [WIDE_CHUNK, NARROW_CHUNK].find((each) => floor(each) + CARD_CONTEXT_MB <= ceiling);
+  const fits = (each: number) => floor(each) + CARD_CONTEXT_MB <= ceiling;
+  // A wish that holds the narrow batch is kept to; one that holds none is raised.
+  const isWished = (each: number) => wantedGpuCapMb === undefined || wantedGpuCapMb < floor(NARROW_CHUNK) || floor(each) <= wantedGpuCapMb;
+  const chunk = [WIDE_CHUNK, NARROW_CHUNK].find((each) => fits(each) && isWished(each));
   if (chunk === undefined) return { place: undefined, problems: [] };
   const floorMb = Math.round(floor(chunk));
   // A cap under the floor saves nothing; it makes an allocation fail half-way.

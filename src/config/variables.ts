@@ -17,7 +17,6 @@ import {
   onOff,
   path,
   postgresUrl,
-  powerOfTwoOrZero,
   seconds,
   secondsOrOff,
   text,
@@ -26,6 +25,7 @@ import {
 } from "../kernel/kinds.ts";
 import { consolidationVariables } from "./consolidation-variables.ts";
 import { judgeAliases } from "./judge-variables.ts";
+import { rerankerVariables } from "./reranker-variables.ts";
 
 export const groups = ["database", "daemon", "models", "judge", "tools", "consolidation", "process"] as const;
 export type Group = (typeof groups)[number];
@@ -46,8 +46,6 @@ interface Described {
 /** Either a built-in default, written as a person would type it and read by the same kind, or the words for what being unset means. */
 export type Variable = Described &
   ({ readonly default: string | number; readonly unset?: never } | { readonly unset: string; readonly default?: never });
-
-const device = oneOf(["gpu", "cpu"], { cuda: "gpu", directml: "gpu" });
 
 /** A day; no wait of ours is meant to last longer. */
 const DAY_SECS = 86_400;
@@ -220,50 +218,7 @@ export const variables = {
   },
   CHUNK_THRESHOLD_CHARS: { is: integer(1), group: "models", default: 1_800, doc: "longer text is embedded in chunks too" },
   CHUNK_CHARS: { is: integerWithFloor(200), group: "models", default: 1_400, doc: "characters of a chunk" },
-  RERANKER_PATH: {
-    is: path,
-    group: "models",
-    unset: "reranker/ in the cache directory",
-    doc: "directory of the reranker; a path that does not exist switches it off",
-  },
-  RERANK_TIMEOUT_SECS: {
-    is: seconds(1, 600),
-    group: "models",
-    default: 20,
-    doc: "longest time of a rerank; after it the fused order is served",
-  },
-  RERANK_DEVICE: {
-    is: device,
-    group: "models",
-    default: "gpu",
-    doc: "where the reranker runs; a card only where the program, its libraries and the memory plan allow it",
-  },
-  RERANK_INTRA_THREADS: {
-    is: integer(1, 256),
-    group: "models",
-    unset: "2 on a card, else half the logical cores, 1 to 8",
-    doc: "threads of the reranker",
-  },
-  RERANK_CHUNK: { is: integer(1, 1_024), group: "models", default: 16, doc: "candidates of one pass through the reranker" },
-  RERANK_BUCKET: {
-    is: powerOfTwoOrZero(512),
-    group: "models",
-    unset: "512 where the shape is fixed, else 0",
-    doc: "texts are padded to a multiple of so many tokens; 0 pads to the longest of the pass",
-  },
-  RERANK_FIXED_SHAPE: {
-    is: onOff,
-    group: "models",
-    unset: "on where the reranker is placed on a card",
-    doc: "every pass has the same shape",
-  },
-  RERANK_LENGTH_BUCKETING: {
-    is: onOff,
-    group: "models",
-    unset: "on unless the shape is fixed",
-    doc: "candidates of similar length go together",
-  },
-  WARM_RERANKER: { is: onOff, group: "models", default: "off", doc: "load the reranker at the start in place of with its first question" },
+  ...rerankerVariables,
   NLI_PATH: {
     is: path,
     group: "models",

@@ -7,10 +7,16 @@ export type EmbedRole = "query" | "passage";
 /**
  * `ready`: loaded · `idle`: installed, not loaded yet · `missing`: nothing installed, no fault · `failed`: installed and does not load.
  * `trouble`: why the last question got no answer of it, a sentence; undefined once one did.
+ * `displaced`: why it runs on the processor although it was placed on a card; known once it was loaded.
  * `remedy`: what helps where the command that installs the model does not, because a variable names another place.
  */
 export type ModelState =
-  | { readonly state: "ready" | "idle" | "loading"; readonly model: string; readonly trouble?: string | undefined }
+  | {
+      readonly state: "ready" | "idle" | "loading";
+      readonly model: string;
+      readonly trouble?: string | undefined;
+      readonly displaced?: string | undefined;
+    }
   | { readonly state: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean; readonly remedy?: string | undefined }
   | { readonly state: "failed"; readonly model: string; readonly reason: string; readonly remedy?: string | undefined };
 

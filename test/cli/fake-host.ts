@@ -83,6 +83,7 @@ export function fakeHost(script: Script = {}): FakeHost {
     typed: ["memory-industry"],
     installation: () => ({
       platform: "linux",
+      architecture: "x64",
       home,
       workingDirectory: home,
       undoDir: () => join(home, "undo"),

@@ -94,6 +94,13 @@ describe("the operator", () => {
   test("whose cap is enough is obeyed", () => {
     expect(plan({ ...onCard, wantedGpuCapMb: 3_000 })).toMatchObject({ card: { capMb: 3_000 }, problems: [] });
   });
+  test("whose cap holds the narrow batch only gets the narrow batch, and the cap", () => {
+    expect(plan({ ...onCard, wantedGpuCapMb: 2_300 })).toMatchObject({
+      card: { capMb: 2_300, floorMb: 2_199 },
+      variables: { CUBA_RERANK_CHUNK: "8" },
+      problems: [],
+    });
+  });
   test("who says cpu gets the processor", () => {
     expect(plan({ ...onCard, wantedDevice: "cpu" })).toMatchObject({ rerankerOnCard: false, variables: { CUBA_RERANK_DEVICE: "cpu" } });
   });

@@ -384,5 +384,12 @@ describe("the memory plan and the models behind it", () => {
       status: "ok",
       detail: expect.stringContaining("reranker on the card, cap 5388 MiB"),
     });
+    const fallen = reranker({ state: "ready", model: "m", displaced: "it runs on the processor: no CUDA" });
+    expect(await check("gpu", { plan: onCard, reranker: fallen })).toMatchObject({
+      status: "warn",
+      detail: "it runs on the processor: no CUDA",
+    });
+    const half = { ...plan, readings: { ...plan.readings, hasCardLibrary: true } };
+    expect(await check("gpu", { plan: half })).toMatchObject({ status: "warn", detail: expect.stringContaining("no card answers") });
   });
 });

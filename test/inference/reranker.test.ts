@@ -158,6 +158,15 @@ describe("why there are no scores", () => {
     expect(reranker.status()).toEqual({ state: "ready", model: "tiny-reranker" });
   });
 
+  test("placed on a card that cannot be opened: it answers from the processor, and its status says so", async () => {
+    await writeTinyPairModel(directory, { kind: "reranker", weights });
+    const spawn = () => new Worker(new URL("./fixtures/unruly-pair-worker.ts", import.meta.url));
+    const reranker = await rerankerOf({ spawn, placement: { device: "gpu", arena: true, spinning: true } });
+    expect(reranker.status()).toEqual({ state: "idle", model: "tiny-reranker" });
+    expect(await reranker.score("q", ["a"], patient())).toMatchObject({ kind: "answered" });
+    expect(reranker.status()).toEqual({ state: "ready", model: "tiny-reranker", displaced: "it runs on the processor: no CUDA" });
+  });
+
   test("an input that no pair of texts fills", async () => {
     const reranker = await tiny({ extraInput: "pixel_values" });
     expect(await reranker.score("q", ["p"], patient())).toMatchObject({

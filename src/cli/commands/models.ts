@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { usage } from "../../kernel/errors.ts";
-import { oneOf, text } from "../../kernel/kinds.ts";
+import { oneOf, path, text } from "../../kernel/kinds.ts";
 import { flag, option, positional } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
@@ -15,7 +15,8 @@ export default command({
   args: {
     what: positional(oneOf(["embed", "reranker", "nli", "all", "runtime", "status"]), "embed, reranker, nli, all, runtime or status"),
     model: option(text, "with embed, reranker, nli: another model of the catalogue", { hint: "NAME" }),
-    gpu: flag("with reranker: the file for a card; with runtime: what a card needs"),
+    gpu: flag("with reranker: the file for a card; with runtime: the libraries that use one; with all: both"),
+    from: option(path, "with runtime --gpu: take the libraries from this folder", { hint: "FOLDER" }),
     allowUnverified: flag("take a file that nobody vouches for"),
     json: flag("with status: print it as JSON"),
   },
@@ -24,22 +25,25 @@ export default command({
       "reranker  reads the best hits again beside the question, 588 MB: better order, slower\n" +
       "nli       the entailment model, 1.1 GB: checks claims against memories\n" +
       "all       these three\n" +
-      "runtime   nothing to fetch: shows the ONNX runtime inside the program\n" +
+      "runtime   nothing to fetch: shows the ONNX runtime inside the program; with --gpu the libraries beside it that use an NVIDIA card\n" +
       "status    what is installed, with digests compared",
     "A download is resumed where it broke off, verified by SHA-256, and put in place only when it is whole.",
   ],
-  run: async ({ what, model, gpu, allowUnverified, json }, context) => {
+  run: async ({ what, model, gpu, from, allowUnverified, json }, context) => {
     if (model !== undefined && !isSlot(what)) throw usage("--model goes with 'models embed', 'models reranker' and 'models nli'.");
-    if (gpu && what !== "reranker" && what !== "runtime") throw usage("--gpu goes with 'models reranker' and 'models runtime'.");
+    if (gpu && what !== "reranker" && what !== "runtime" && what !== "all")
+      throw usage("--gpu goes with 'models reranker', 'models runtime' and 'models all'.");
+    if (from !== undefined && !(what === "runtime" && gpu)) throw usage("--from goes with 'models runtime --gpu'.");
     switch (what) {
       case "status":
         return await status(json, context);
       case "runtime":
-        context.out.line(`ONNX Runtime ${context.host.installation().runtimeVersion}, inside the program. There is nothing to fetch.`);
-        if (gpu) context.out.line(cardHelp(context.host.installation()));
+        if (gpu) await providers(from, allowUnverified, context);
+        else context.out.line(`ONNX Runtime ${context.host.installation().runtimeVersion}, inside the program. There is nothing to fetch.`);
         return 0;
       case "all":
-        for (const slot of slots) await download(slot, {}, allowUnverified, context);
+        for (const slot of slots) await download(slot, { gpu: gpu && slot === "reranker" }, allowUnverified, context);
+        if (gpu) await providers(undefined, allowUnverified, context);
         return 0;
       default:
         await download(what, { name: model, gpu }, allowUnverified, context);
@@ -48,11 +52,36 @@ export default command({
   },
 });
 
-/** What lets the reranker run on a card. Nothing is fetched: the vendor's libraries have a licence of their own. */
-const cardHelp = ({ cacheRoot, runtimeVersion }: ReturnType<CommandContext["host"]["installation"]>): string =>
-  `For an NVIDIA card under Linux put libonnxruntime_providers_shared.so and libonnxruntime_providers_cuda.so of exactly ONNX Runtime ${runtimeVersion} into ` +
-  `${join(cacheRoot(), "onnxruntime", runtimeVersion)}; CUDA 12 and cuDNN 9 must be found by the loader (ldconfig, or LD_LIBRARY_PATH of the daemon). ` +
-  "Then 'memory-industry models reranker --gpu', and start the daemon again: 'memory-industry doctor' says under gpu what runs where.";
+/** The libraries that let the reranker run on a card, beside the runtime inside the program. */
+async function providers(from: string | undefined, allowUnverified: boolean, { host, out }: CommandContext): Promise<void> {
+  const { installProviders, providerBuild } = await import("../../inference/models/provider-libraries.ts");
+  const { cacheRoot, runtimeVersion, modelsUrl, platform, architecture } = host.installation();
+  const progress = createProgress(host.stderr, host.isInteractive, () => performance.now());
+  try {
+    const { kind, unverified } = await installProviders({
+      build: providerBuild,
+      runtimeVersion,
+      platform: `${platform}-${architecture}`,
+      directory: join(cacheRoot(), "onnxruntime", runtimeVersion),
+      mirrorUrl: modelsUrl,
+      from,
+      allowUnverified,
+      signal: host.signal,
+      onProgress: (file, received, total, index, count) => progress.show(`runtime ${index}/${count} ${file}`, received, total),
+    });
+    progress.end();
+    out.line(
+      `The libraries of ONNX Runtime ${runtimeVersion} for an NVIDIA card ${kind === "already" ? "are installed already" : "are installed"}.`,
+    );
+    for (const file of unverified) out.note(`Nobody vouches for ${file}; it was taken as it came.`);
+    out.tell(
+      `${unverified.length > 0 ? "CUDA and cuDNN of the versions they were built for" : providerBuild.needs} must be found by the loader (ldconfig, or LD_LIBRARY_PATH of the daemon). ` +
+        "Then 'memory-industry models reranker --gpu', and start the daemon again: 'memory-industry doctor' says under gpu what runs where.",
+    );
+  } finally {
+    progress.end();
+  }
+}
 
 const slots = ["embed", "reranker", "nli"] as const;
 const isSlot = (what: string) => slots.some((slot) => slot === what);

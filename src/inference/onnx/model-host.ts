@@ -76,6 +76,7 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
   let starting: WorkerClient | undefined;
   let loading: Promise<WorkerClient> | undefined;
   let failures = 0;
+  let displaced: string | undefined;
   let failure: string | undefined = model.kind === "refused" ? model.reason : undefined;
   let closed = false;
 
@@ -110,6 +111,7 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
         const times = { tokenizerMs: Math.round(tokenizerMs), sessionMs: Math.round(sessionMs) };
         log.info(`${what} loaded`, { model: nameOf(installed), tokenizer, ...times });
         if (remark !== undefined) log.error(remark, { model: nameOf(installed) });
+        displaced = remark;
       }
       failure = undefined;
       return starting;
@@ -175,11 +177,12 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
         };
       }
       const name = nameOf(model);
-      if (worker?.alive === true) return { state: "ready", model: name };
-      if (loading !== undefined) return { state: "loading", model: name };
+      const elsewhere = displaced === undefined ? {} : { displaced };
+      if (worker?.alive === true) return { state: "ready", model: name, ...elsewhere };
+      if (loading !== undefined) return { state: "loading", model: name, ...elsewhere };
       const { remedy } = model;
       if (failure !== undefined) return { state: "failed", model: name, reason: failure, ...(remedy === undefined ? {} : { remedy }) };
-      return { state: "idle", model: name };
+      return { state: "idle", model: name, ...elsewhere };
     },
     warm() {
       if (!closed) ready().catch(() => undefined);

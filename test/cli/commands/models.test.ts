@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createProgress, progressLine } from "../../../src/cli/progress.ts";
 import { runCli } from "../../../src/cli/run.ts";
@@ -48,12 +48,50 @@ describe("models", () => {
     const host = fakeHost({ installation: { modelsUrl: hub.url } });
     expect(await runCli(["models", "runtime"], host)).toBe(0);
     expect(host.out()).toContain("1.30.0");
-    expect(await runCli(["models", "runtime", "--gpu"], host)).toBe(0);
-    expect(host.out()).toContain("libonnxruntime_providers_cuda.so of exactly ONNX Runtime 1.30.0");
     expect(await runCli(["models", "embed", "--gpu"], host)).toBe(2);
     expect(await runCli(["models", "status"], host)).toBe(0);
     expect(host.out()).toMatch(/embed +multilingual-e5-small +missing \(default\)/);
     expect(hub.count()).toBe(0);
+  });
+
+  test("runtime --gpu without a mirror names what is missing, with sizes and digests, and the two ways to bring it", async () => {
+    const host = fakeHost({ installation: { runtimeVersion: "1.27.0", modelsUrl: undefined } });
+    expect(await runCli(["models", "runtime", "--gpu"], host)).toBe(1);
+    expect(host.out()).toBe("");
+    for (const part of [
+      "The public model hub does not carry these libraries",
+      "libonnxruntime_providers_shared.so  14632 bytes  SHA-256 086ec1d5388f64153d9c63470d126693db9a182c8ce236d3a1119068471b8a0d",
+      "libonnxruntime_providers_cuda.so  251627280 bytes  SHA-256 9aacf1788ceae09ca362cbf9bb3c1d69c94cec86e24310de7ad14e6b05b5bb5d",
+      "models runtime --gpu --from FOLDER",
+      "onnxruntime-gpu/1.27.0/linux-x64/ with MEMORY_INDUSTRY_MODELS_URL",
+    ])
+      expect(host.err()).toContain(part);
+    expect(existsSync(join(host.home, ".cache", "memory-industry", "onnxruntime"))).toBe(false);
+    expect(await runCli(["models", "runtime", "--from", host.home], host)).toBe(2);
+    const arm = fakeHost({ installation: { runtimeVersion: "1.27.0", architecture: "arm64" } });
+    expect(await runCli(["models", "runtime", "--gpu"], arm)).toBe(1);
+    expect(arm.err()).toContain("on linux-x64 only; this is linux-arm64");
+  });
+
+  test("runtime --gpu takes what a person brings only with its digest, or on that person's word", async () => {
+    const host = fakeHost({ installation: { runtimeVersion: "1.27.0" } });
+    const place = join(host.home, ".cache", "memory-industry", "onnxruntime", "1.27.0");
+    const from = join(host.home, "mine");
+    mkdirSync(from);
+    const command = ["models", "runtime", "--gpu", "--from", from];
+    expect(await runCli(command, host)).toBe(1);
+    expect(host.err()).toContain("does not hold libonnxruntime_providers_shared.so and libonnxruntime_providers_cuda.so");
+    for (const name of ["shared", "cuda"]) writeFileSync(join(from, `libonnxruntime_providers_${name}.so`), "\u007fELF of another build");
+    expect(await runCli(command, host)).toBe(1);
+    expect(host.err()).toContain("--allow-unverified; nobody vouches for it");
+    expect(readdirSync(place)).toEqual([]);
+    expect(await runCli([...command, "--allow-unverified"], host)).toBe(0);
+    expect(readdirSync(place).sort()).toEqual(["libonnxruntime_providers_cuda.so", "libonnxruntime_providers_shared.so"]);
+    expect(host.err()).toContain("Nobody vouches for libonnxruntime_providers_cuda.so");
+    writeFileSync(join(from, "libonnxruntime_providers_cuda.so"), "<html>sign in</html>");
+    expect(await runCli([...command, "--allow-unverified"], host)).toBe(1);
+    expect(host.err()).toContain("is no library for Linux");
+    expect(readFileSync(join(place, "libonnxruntime_providers_cuda.so"), "utf8")).toContain("another build");
   });
 
   test("what the catalogue lacks is refused with what it has, before any request", async () => {
