@@ -4,9 +4,9 @@
  *   --postgres   every test that can run on a server, on PostgreSQL (`npm run test:pg`): the one of MEMORY_INDUSTRY_TEST_PG (an admin URL),
  *                else a throw-away cluster of scripts/postgres.sh
  *   PATTERN …    only the test files whose path contains one of them
- * Failures are printed last, and after them one line `N passed, N failed`. Exit 1 when anything failed.
+ * What tests leave in their temporary directory is a failure too. Failures are printed last, and after them one line `N passed, N failed`. Exit 1 when anything failed.
  */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { lightChecks, runCheck } from "./checks.ts";
@@ -107,12 +107,31 @@ async function lightly(): Promise<Outcome> {
   };
 }
 
+/** What our tests and programs call their temporary directories. */
+const OURS = /^(?:mi|memory-industry)-/;
+
+/** Runs tests with a temporary directory of their own, which must be empty of ours afterwards. */
+async function withoutLeftovers(work: (env: Record<string, string>) => Promise<Outcome[]>): Promise<Outcome[]> {
+  const folder = mkdtempSync(join(tmpdir(), "mi-tests-"));
+  try {
+    const outcomes = await work({ TMPDIR: folder });
+    const left = readdirSync(folder).filter((name) => OURS.test(name));
+    if (left.length === 0) return outcomes;
+    const failure = { file: "temporary directory", name: `${left.length} left behind`, text: left.sort().join("\n") };
+    return [...outcomes, { passed: 0, skipped: 0, failures: [failure] }];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 async function everything(files: readonly string[], env: Record<string, string>): Promise<Outcome[]> {
   const isSystem = (file: string) => file.startsWith(SYSTEM_TESTS);
   const where = env[SERVER_VARIABLE] === undefined ? "" : " on PostgreSQL";
   const unit = args.includes("--system") ? [] : files.filter((file) => !isSystem(file));
-  const first = await bunTest(`tests${where}`, unit, UNIT_LIMIT_MS, WORKERS, env);
-  return [first, await bunTest(`system tests${where}`, files.filter(isSystem), SYSTEM_LIMIT_MS, 1, env)];
+  return await withoutLeftovers(async (place) => [
+    await bunTest(`tests${where}`, unit, UNIT_LIMIT_MS, WORKERS, { ...env, ...place }),
+    await bunTest(`system tests${where}`, files.filter(isSystem), SYSTEM_LIMIT_MS, 1, { ...env, ...place }),
+  ]);
 }
 
 /** Lends a server for the time of `work`: the named one, else a cluster of our own that is gone afterwards, whatever happens. */

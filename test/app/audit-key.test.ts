@@ -1,19 +1,13 @@
-import { afterEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { auditKeyOf } from "../../src/app/audit-key.ts";
 import { loadConfig } from "../../src/config/load.ts";
-
-const made: string[] = [];
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
-});
+import { temporaryDirectory } from "../support/temporary.ts";
 
 /** A home with key files at these places, and the key that counts there. */
 function keyWith(files: Readonly<Record<string, string>>, variable?: string): string | undefined {
-  const home = mkdtempSync(join(tmpdir(), "memory-industry-test-key-"));
-  made.push(home);
+  const home = temporaryDirectory("key");
   for (const [folder, content] of Object.entries(files)) {
     mkdirSync(join(home, folder), { recursive: true });
     writeFileSync(join(home, folder, "audit_key"), content);

@@ -1,12 +1,10 @@
 /** A host for command tests: collects output, answers tool calls from a script. Our own code stays real. */
-import { afterAll } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readSourceTree } from "../../src/app/source-tree.ts";
 import type { ChatState, CliHost, Installation, MigrationOutcome, SecureOutcome } from "../../src/cli/command.ts";
 import { createGateway, type Line } from "../../src/cli/gateway.ts";
 import type { Finding } from "../../src/doctor/check.ts";
+import { temporaryDirectory } from "../support/temporary.ts";
 
 export interface Sent {
   readonly method: string;
@@ -51,11 +49,6 @@ const nothingChosen: ChatState = {
   hasEndpoint: false,
 };
 
-const homes: string[] = [];
-afterAll(() => {
-  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true });
-});
-
 /** The tool result that holds `value`. */
 export const toolResult = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
 export const toolFailure = (text: string) => ({ isError: true, content: [{ type: "text", text }] });
@@ -65,8 +58,7 @@ export function fakeHost(script: Script = {}): FakeHost {
   let err = "";
   const sent: Sent[] = [];
   const life: string[] = [];
-  const home = mkdtempSync(join(tmpdir(), "mi-cli-"));
-  homes.push(home);
+  const home = temporaryDirectory("cli");
   return {
     version: "1.2.3",
     stdout: (text) => {

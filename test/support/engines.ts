@@ -1,10 +1,10 @@
 /**
  * Databases for tests, as `cuba_app`: an owner proves nothing about isolation.
- * PGlite: a clone of a directory that is initialised and migrated once per schema and machine. PostgreSQL: a database per test file, cloned
+ * PGlite: a clone of a directory that is initialised and migrated once per schema, in `.cache/` of the checkout. PostgreSQL: a database per test file, cloned
  * from a template, where `MEMORY_INDUSTRY_TEST_PG` holds an admin URL.
  */
 import { afterAll, beforeAll, describe, test } from "bun:test";
-import { constants, cpSync, existsSync, rmSync } from "node:fs";
+import { constants, cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -54,13 +54,17 @@ let assets: Promise<EngineAssets> | undefined;
 /** Compiled once a process. */
 export const testAssets = (): Promise<EngineAssets> => (assets ??= installedAssets());
 
+const cache = path.resolve(import.meta.dir, "../../.cache");
+const READY = "test-database-";
 const tempPrefix = path.join(os.tmpdir(), "memory-industry-test-");
 
-/** The migrated directory of this schema; made by whoever comes first, in a place of its own, then renamed. */
+/** The migrated directory of this schema; made by whoever comes first, in a place of its own, then renamed. Those of older schemas go. */
 export async function migratedDirectory(): Promise<string> {
-  const ready = `${tempPrefix}${schemaDigest}-${os.userInfo().uid}`;
+  const ready = path.join(cache, `${READY}${schemaDigest}`);
   if (existsSync(ready)) return ready;
-  const making = await mkdtemp(tempPrefix);
+  mkdirSync(cache, { recursive: true });
+  for (const name of readdirSync(cache)) if (name.startsWith(READY)) rmSync(path.join(cache, name), { recursive: true, force: true });
+  const making = await mkdtemp(path.join(cache, "making-"));
   const db = await openEmbedded({ directory: making, assets: await installedAssets({ initdb: true }), nodeName: "test", create: true });
   await db.asOwner(async (connection) => {
     await migrate(connection, migrations, grants);
