@@ -15,6 +15,7 @@ import { createMcpServer } from "../mcp/server.ts";
 import { createCodeReferences } from "../services/codegraph/references.ts";
 import { createCodeGraph } from "../services/codegraph/store.ts";
 import { createEntityDuplicates } from "../services/duplicates/entities.ts";
+import { createUnmerge } from "../services/duplicates/unmerge.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
@@ -210,6 +211,7 @@ function assemble(
         ...vaultMethods(createVault({ db })),
         ...duplicateMethods({
           duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }),
+          unmerge: createUnmerge({ db, queue: graph.queue }),
           autolink: createAutolink({ db }),
           paceOf,
         }),

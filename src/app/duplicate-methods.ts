@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { CallScope } from "../kernel/context.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { EntityDuplicates } from "../services/duplicates/entities.ts";
+import type { Unmerge } from "../services/duplicates/unmerge.ts";
 import type { PaceOfCall } from "../services/pace.ts";
 import type { Autolink } from "../services/relations/autolink.ts";
 
@@ -15,11 +16,12 @@ const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "ow
 
 export interface DuplicateMethodParts {
   readonly duplicates: EntityDuplicates;
+  readonly unmerge: Unmerge;
   readonly autolink: Autolink;
   readonly paceOf: PaceOfCall;
 }
 
-export function duplicateMethods({ duplicates, autolink, paceOf }: DuplicateMethodParts): [string, OwnerMethod][] {
+export function duplicateMethods({ duplicates, unmerge, autolink, paceOf }: DuplicateMethodParts): [string, OwnerMethod][] {
   return [
     ["owner/duplicates", (_params, { signal }) => duplicates.report(everything(signal))],
     [
@@ -29,7 +31,8 @@ export function duplicateMethods({ duplicates, autolink, paceOf }: DuplicateMeth
         return await duplicates.named({ ...everything(signal), scope: await scope() }, names);
       },
     ],
-    ["owner/fold-snapshot", ({ losers }, { signal }) => duplicates.snapshot(everything(signal), z.array(z.uuid()).parse(losers))],
+    ["owner/fold-snapshot", ({ folds }, { signal }) => duplicates.snapshot(everything(signal), z.array(fold).parse(folds))],
+    ["owner/unfold", ({ snapshot }, { signal }) => unmerge.undo(everything(signal), snapshot)],
     ["owner/fold", ({ folds }, { signal }) => duplicates.fold(everything(signal), z.array(fold).parse(folds))],
     [
       "owner/links",

@@ -30,6 +30,7 @@ export type OwnerMethodName =
   | "owner/duplicate"
   | "owner/fold-snapshot"
   | "owner/fold"
+  | "owner/unfold"
   | "owner/links"
   | "owner/codegraph-piece"
   | "owner/codegraph"

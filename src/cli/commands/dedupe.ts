@@ -1,4 +1,4 @@
-import { usage } from "../../kernel/errors.ts";
+import { invalid, usage } from "../../kernel/errors.ts";
 import { text } from "../../kernel/kinds.ts";
 import { listOf, number, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
 import { flag, option } from "../arguments.ts";
@@ -14,15 +14,20 @@ export default command({
   args: {
     merge: option(text, "the entity that goes, where a person knows better", { hint: "NAME" }),
     into: option(text, "with --merge: the entity that stays", { hint: "NAME" }),
+    undo: option(text, "take a merge apart again, by its undo file", { hint: "FILE" }),
     apply: flag("do it"),
     json: flag("print what was found, or done, as JSON"),
   },
   details: [
     "EXACT: one name but for case and separators, in one project; merged with --apply. C, C++ and C# stay three.",
     "LIKELY: names that look alike; shown, never merged by a rule: --merge A --into B merges one pair.",
-    "What was written under the old name leads to the entity that stays. What moves is written to an undo file first.",
+    "What was written under the old name leads to the entity that stays. What moves is written to an undo file first; --undo FILE moves it back.",
   ],
-  run: async ({ merge, into, apply, json }, context) => {
+  run: async ({ merge, into, undo, apply, json }, context) => {
+    if (undo !== undefined) {
+      if (merge !== undefined || into !== undefined) throw usage("--undo stands alone: it names the file of a merge.", { field: "--undo" });
+      return await takeApart(context, undo, { apply, json });
+    }
     if (merge !== undefined && into === undefined) throw usage("--merge needs --into NAME: the entity that stays.", { field: "--into" });
     if (into !== undefined && merge === undefined) throw usage("--into needs --merge NAME: the entity that goes.", { field: "--merge" });
     const road = await context.gateway();
@@ -48,6 +53,9 @@ const entity = object({
 const fold = object({ loser: entity, winner: entity });
 const report = object({ exact: listOf(fold), likely: listOf(object({ a: entity, b: entity, similarity: number })), likelyTotal: number });
 const folded = object({ merged: listOf(object({ loser: string, winner: string, observations: number })), skipped: listOf(string) });
+const unfolded = object({ restored: listOf(object({ name: string, from: string, observations: number })), skipped: listOf(string) });
+/** Of an undo file what a plan shows. */
+const moved = object({ entity: object({ name: string }), observations: listOf(string) });
 
 const shown = ({ name, projectName, observations }: Shaped<typeof entity>) =>
   `'${name}' (${observations}${projectName === null ? "" : `, ${projectName}`})`;
@@ -92,7 +100,7 @@ async function mergeAll({ gateway, host, out }: CommandContext, folds: readonly 
   const { undoFileOf, writeUndoFile } = await import("../undo-file.ts");
   const road = await gateway();
   const pairs = folds.map(({ loser, winner }) => ({ loser: loser.id, winner: winner.id }));
-  const entities = await road.ask("owner/fold-snapshot", { losers: pairs.map(({ loser }) => loser) });
+  const entities = await road.ask("owner/fold-snapshot", { folds: pairs });
   const now = new Date();
   const file = await writeUndoFile(undoFileOf(directory, "dedupe", crypto.randomUUID(), now), { folds: pairs, entities }, now);
   const { merged, skipped } = readAnswer(folded, await road.ask("owner/fold", { folds: pairs }));
@@ -101,7 +109,38 @@ async function mergeAll({ gateway, host, out }: CommandContext, folds: readonly 
     for (const { loser, winner, observations } of merged) out.line(`Merged '${loser}' into '${winner}', ${observations} observations.`);
     if (skipped.length > 0) out.line(`${skipped.length} changed meanwhile and were left as they are; run the command again.`);
     out.line(`What moved: ${file}`);
+    out.line(`To take it apart again: ${commandLine(host.typed, ["dedupe", "--undo", file, "--apply"])}`);
     out.tell("The graph has changed: cuba_zafra action=pagerank and 'memory-industry link' look at it anew.");
   }
   return skipped.length === 0 ? 0 : 1;
+}
+
+async function takeApart(
+  { gateway, host, out }: CommandContext,
+  file: string,
+  { apply, json }: { readonly apply: boolean; readonly json: boolean },
+): Promise<number> {
+  const { readUndoFile } = await import("../undo-file.ts");
+  const snapshot = await readUndoFile(file);
+  if (!Array.isArray(snapshot.folds) || !Array.isArray(snapshot.entities))
+    throw invalid(`${file} is no undo file of a merge; nothing was written.`, { field: "--undo" });
+  if (!apply) {
+    const entities = readAnswer(listOf(moved), snapshot.entities);
+    if (json) out.json({ applied: false, entities: entities.map(({ entity: { name } }) => name) });
+    else
+      showPlan(out, host.typed, {
+        steps: ["Take out again:", ...entities.map((each) => `  '${each.entity.name}' with ${each.observations.length} observations`)],
+        apply: ["dedupe", "--undo", file, "--apply"],
+      });
+    return 0;
+  }
+  const { restored, skipped } = readAnswer(unfolded, await (await gateway()).ask("owner/unfold", { snapshot }));
+  if (json) out.json({ applied: true, restored, skipped });
+  else {
+    for (const { name, from, observations } of restored)
+      out.line(`'${name}' stands by itself again: ${observations} observations came out of '${from}'.`);
+    for (const name of skipped) out.line(`'${name}' is there: it was never merged, or is back already. It was left as it is.`);
+    if (restored.length > 0) out.tell("The graph has changed: cuba_zafra action=pagerank looks at it anew.");
+  }
+  return 0;
 }

@@ -51,7 +51,7 @@ export interface EntityDuplicates {
   /** The fold that a person names. @throws MemoryError `not_found`, `ambiguous`, `invalid` */
   named(ctx: CallScope, names: { readonly loser: string; readonly winner: string }): Promise<EntityFold>;
   /** What the folds will move and drop, for the undo file. */
-  snapshot(ctx: CallScope, losers: readonly string[]): Promise<readonly unknown[]>;
+  snapshot(ctx: CallScope, folds: readonly { readonly loser: string; readonly winner: string }[]): Promise<readonly unknown[]>;
   /** One transaction a fold. */
   fold(ctx: CallScope, folds: readonly { readonly loser: string; readonly winner: string }[]): Promise<Folded>;
 }
@@ -146,10 +146,10 @@ export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): E
       return { loser, winner };
     },
 
-    snapshot: (ctx, losers) =>
+    snapshot: (ctx, folds) =>
       db.read(ctx, async (tx) => {
         const found: unknown[] = [];
-        for (const loser of losers) found.push(await tx.first(foldSnapshot({ loser, scope: ctx.scope })));
+        for (const fold of folds) found.push(await tx.first(foldSnapshot({ ...fold, scope: ctx.scope })));
         return found.filter((each) => each !== undefined);
       }),
 

@@ -43,7 +43,7 @@ export const lockedPair = query(
   select ${columns} from brain_entities as e where e.id = any(${uuidArray(q.ids)}) and ${inScope("e", q.scope)} order by e.id for update of e`,
 );
 
-/** Everything that a fold moves or drops, as it stands: the rows by id, and whole where they go. */
+/** Everything that a fold moves or drops, as it stands: the rows by id, and whole where they go. Of the winner what tells its own from what it is given. */
 export const foldSnapshot = query(
   z.object({
     entity: z.unknown(),
@@ -52,14 +52,20 @@ export const foldSnapshot = query(
     observations: z.unknown(),
     episodes: z.unknown(),
     facts: z.unknown(),
+    syncAliases: z.unknown(),
+    winnerAliases: z.unknown(),
   }),
-  (q: { loser: string; scope: Scope }) => sql`
-  select to_jsonb(e) - 'search_vector' as entity,
+  (q: { loser: string; winner: string; scope: Scope }) => sql`
+  select to_jsonb(e) - 'search_vector' - 'lexical_length' as entity,
     (select coalesce(jsonb_agg(a.alias_text order by a.alias_text), '[]') from brain_entity_aliases as a where a.entity_id = e.id) as aliases,
     (select coalesce(jsonb_agg(to_jsonb(r) order by r.id), '[]') from brain_relations as r where e.id in (r.from_entity, r.to_entity)) as relations,
     (select coalesce(jsonb_agg(o.id order by o.id), '[]') from brain_observations as o where o.entity_id = e.id) as observations,
     (select coalesce(jsonb_agg(s.id order by s.id), '[]') from brain_episodes as s where s.entity_id = e.id) as episodes,
-    (select coalesce(jsonb_agg(f.fact_id order by f.fact_id), '[]') from brain_facts as f where f.subject_entity_id = e.id) as facts
+    (select coalesce(jsonb_agg(f.fact_id order by f.fact_id), '[]') from brain_facts as f where f.subject_entity_id = e.id) as facts,
+    (select coalesce(jsonb_agg(s.old_id order by s.old_id), '[]') from brain_sync_id_aliases as s
+      where s.table_name = 'brain_entities' and s.new_id = e.id) as "syncAliases",
+    (select coalesce(jsonb_agg(a.alias_text order by a.alias_text), '[]') from brain_entity_aliases as a
+      where a.entity_id = ${q.winner}::uuid) as "winnerAliases"
   from brain_entities as e where e.id = ${q.loser}::uuid and ${inScope("e", q.scope)}`,
 );
 

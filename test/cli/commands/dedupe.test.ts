@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCli } from "../../../src/cli/run.ts";
 import { fakeHost, type Script } from "../fake-host.ts";
@@ -122,4 +122,26 @@ test("project backfill shows the rows by table first", async () => {
   expect(await runCli(["project", "backfill", "my shop", "--apply"], host)).toBe(0);
   expect(host.out()).toContain("Assigned to 'my shop':");
   expect(await runCli(["project", "backfill"], fakeHost())).toBe(2);
+});
+
+test("--undo shows what it would take out again, asks for it with --apply, and takes no other file", async () => {
+  const host = fakeHost({
+    answer: ({ method }) =>
+      method === "owner/unfold" ? { restored: [{ name: "web-app", from: "Web App", observations: 1 }], skipped: ["old"] } : {},
+  });
+  const file = join(host.home, "dedupe.json");
+  const entities = [{ entity: { name: "web-app" }, observations: [one] }];
+  writeFileSync(file, JSON.stringify({ format: 1, deleted_at: "now", folds: [{ loser: one, winner: two }], entities }));
+  expect(await runCli(["dedupe", "--undo", file], host)).toBe(0);
+  expect(host.out()).toContain("'web-app' with 1 observations");
+  expect(host.out()).toContain(`memory-industry dedupe --undo ${file} --apply`);
+  expect(host.sent).toEqual([]);
+  expect(await runCli(["dedupe", "--undo", file, "--apply"], host)).toBe(0);
+  expect(host.sent).toMatchObject([{ method: "owner/unfold", params: { snapshot: { folds: [{ loser: one, winner: two }], entities } } }]);
+  expect(host.out()).toContain("'web-app' stands by itself again: 1 observations came out of 'Web App'.");
+  expect(host.out()).toContain("'old' is there");
+  writeFileSync(file, JSON.stringify({ format: 1, deleted_at: "now", observation: {} }));
+  expect(await runCli(["dedupe", "--undo", file, "--apply"], host)).toBe(1);
+  expect(host.err()).toContain("no undo file of a merge");
+  expect(await runCli(["dedupe", "--undo", file, "--merge", "a", "--into", "b"], host)).toBe(2);
 });

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { createEntityDuplicates } from "../../../src/services/duplicates/entities.ts";
+import { createUnmerge } from "../../../src/services/duplicates/unmerge.ts";
 import { createCalls, paceBehind } from "../../../src/services/pace.ts";
 import { keysToEntities } from "../../../src/store/queries/entity-duplicates.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
@@ -16,6 +17,7 @@ eachEngine("entities that are one", (engine) => {
   beforeEach(() => engine.db.reset());
   const paceOf = paceBehind(createCalls());
   const duplicates = () => createEntityDuplicates({ db: engine.db, queue: { poke: () => {} }, paceOf });
+  const unmerge = () => createUnmerge({ db: engine.db, queue: { poke: () => {} } });
   const add = (name: string, content: string, projectId?: string) =>
     graphOver(engine.db).caller(projectId === undefined ? { kind: "none" } : { kind: "project", id: projectId })("cuba_cronica", {
       action: "add",
@@ -107,7 +109,7 @@ eachEngine("entities that are one", (engine) => {
         sql`insert into brain_relations (from_entity, to_entity, relation_type, strength) values (${from}::uuid, ${to}::uuid, 'uses', ${strength}::float8) returning id`,
       );
     const fold = await duplicates().named(testScope(), { loser: "api-server", winner: "API gateway" });
-    const [before] = await duplicates().snapshot(everything, [loser]);
+    const [before] = await duplicates().snapshot(everything, [{ loser, winner }]);
     expect(Reflect.get(Object(before), "observations")).toHaveLength(1);
     expect(Reflect.get(Object(before), "relations")).toHaveLength(2);
     const done = await duplicates().fold(everything, [{ loser: fold.loser.id, winner: fold.winner.id }]);
@@ -137,6 +139,120 @@ eachEngine("entities that are one", (engine) => {
     await add("api-server", "was moved to port 9090");
     expect(await names()).toEqual(["API gateway", "broker"]);
     expect(await engine.db.asOwner(brokenInvariants)).toEqual([]);
+  });
+
+  test("a merge is taken apart again: all that moved goes back, what came since stays, the second time does nothing", async () => {
+    const [loser, winner, third] = [await create("api-server"), await create("API gateway"), await create("broker")];
+    const [moves] = await observe(loser, "listens on 8080");
+    await observe(winner, "is behind the load balancer");
+    await rows(engine.db, sql`insert into brain_episodes (entity_id, content) values (${loser}::uuid, 'was deployed') returning id`);
+    await rows(
+      engine.db,
+      sql`insert into brain_facts (subject, predicate, object, subject_entity_id) values ('api-server', 'fact', 'listens', ${loser}::uuid) returning fact_id`,
+    );
+    for (const [id, alias] of [
+      [loser, "backend"],
+      [loser, "gw"],
+      [winner, "gw"],
+    ])
+      await rows(
+        engine.db,
+        sql`insert into brain_entity_aliases (entity_id, alias_text) values (${id}::uuid, ${alias}::text) returning alias_id`,
+      );
+    for (const [from, to, strength] of [
+      [loser, third, 0.9],
+      [winner, third, 0.4],
+      [third, loser, 0.3],
+      [winner, loser, 1],
+    ] as const)
+      await rows(
+        engine.db,
+        sql`insert into brain_relations (from_entity, to_entity, relation_type, strength) values (${from}::uuid, ${to}::uuid, 'uses', ${strength}::float8) returning id`,
+      );
+    const relations = () => rows(engine.db, sql`select id, from_entity, to_entity, strength from brain_relations order by id`);
+    const before = { names: await names(), relations: await relations() };
+    const folds = [{ loser, winner }];
+    const entities = await duplicates().snapshot(everything, folds);
+    await duplicates().fold(everything, folds);
+    await add("api-server", "was written under the old name since");
+    const snapshot = JSON.parse(JSON.stringify({ folds, entities }));
+
+    expect(await unmerge().undo(everything, snapshot)).toEqual({
+      restored: [{ name: "api-server", from: "API gateway", observations: 1 }],
+      skipped: [],
+    });
+    expect(await names()).toEqual(before.names);
+    // An edge that both had keeps the greater strength at the one that stayed.
+    expect(await relations()).toEqual(
+      before.relations.map((each) => (each.from_entity === winner && each.to_entity === third ? { ...each, strength: 0.9 } : each)),
+    );
+    expect(
+      await rows(engine.db, sql`select id, entity_id, embedding is null as waits from brain_observations where content like 'listens%'`),
+    ).toEqual([{ id: moves?.id, entity_id: loser, waits: true }]);
+    expect(await rows(engine.db, sql`select entity_id from brain_observations where content like 'was written%'`)).toEqual([
+      { entity_id: winner },
+    ]);
+    expect(await rows(engine.db, sql`select entity_id from brain_episodes`)).toEqual([{ entity_id: loser }]);
+    expect(
+      await rows(engine.db, sql`select subject, subject_entity_id from brain_facts where predicate = 'fact' and object = 'listens'`),
+    ).toEqual([{ subject: "api-server", subject_entity_id: loser }]);
+    expect(
+      await rows(engine.db, sql`select entity_id, alias_text from brain_entity_aliases order by alias_text, entity_id = ${winner}::uuid`),
+    ).toEqual([
+      { entity_id: loser, alias_text: "backend" },
+      { entity_id: loser, alias_text: "gw" },
+      { entity_id: winner, alias_text: "gw" },
+    ]);
+    expect(await rows(engine.db, sql`select 1 as one from brain_sync_id_aliases`)).toEqual([]);
+    expect(await rows(engine.db, sql`select 1 as one from brain_tombstones where row_id = ${loser}::uuid`)).toEqual([]);
+    expect(await engine.db.asOwner(brokenInvariants)).toEqual([]);
+
+    expect(await unmerge().undo(everything, snapshot)).toEqual({ restored: [], skipped: ["api-server"] });
+    await add("api-server", "lands on itself again");
+    expect(await rows(engine.db, sql`select entity_id from brain_observations where content like 'lands%'`)).toEqual([
+      { entity_id: loser },
+    ]);
+  });
+
+  test("a chain of merges is taken apart as a whole", async () => {
+    const [a, b, c] = [await create("a"), await create("b"), await create("c")];
+    for (const id of [a, b, c]) await observe(id, `about ${id}`);
+    const folds = [
+      { loser: a, winner: b },
+      { loser: b, winner: c },
+    ];
+    const entities = await duplicates().snapshot(everything, folds);
+    await duplicates().fold(everything, folds);
+    await unmerge().undo(everything, JSON.parse(JSON.stringify({ folds, entities })));
+    expect(await rows(engine.db, sql`select entity_id, content from brain_observations order by content`)).toEqual(
+      [a, b, c].sort().map((id) => ({ entity_id: id, content: `about ${id}` })),
+    );
+    expect(await engine.db.asOwner(brokenInvariants)).toEqual([]);
+  });
+
+  test("a merge that cannot be taken apart whole is left whole", async () => {
+    const [a, b, c, d] = [await create("a"), await create("b"), await create("c"), await create("d")];
+    for (const id of [a, c]) await observe(id, `about ${id}`);
+    const folds = [
+      { loser: a, winner: b },
+      { loser: c, winner: d },
+    ];
+    const entities = await duplicates().snapshot(everything, folds);
+    const snapshot = JSON.parse(JSON.stringify({ folds, entities }));
+    await duplicates().fold(everything, folds);
+    const taken = await create("c");
+    await expect(unmerge().undo(everything, snapshot)).rejects.toThrow("another entity 'c' by now; nothing was written");
+    expect(await names()).toEqual(["b", "c", "d"]);
+    await rows(engine.db, sql`delete from brain_entities where id in (${taken}::uuid, ${d}::uuid) returning id`);
+    await expect(unmerge().undo(everything, snapshot)).rejects.toThrow("'c' went into is gone");
+    await rows(
+      engine.db,
+      sql`insert into brain_sync_exports (directory, manifest_hash, exported_at) values ('/shared', 'h', now() + interval '1 second') returning directory`,
+    );
+    await expect(unmerge().undo(everything, snapshot)).rejects.toThrow("A sync bundle has left this machine");
+    expect(await names()).toEqual(["b"]);
+    for (const wrong of [{}, { folds: [], entities: [] }, { folds, entities: [{}] }])
+      await expect(unmerge().undo(everything, wrong)).rejects.toThrow("no undo file of a merge");
   });
 
   test("no key to an entity is forgotten", async () => {
