@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DIVERSITY_LAMBDA } from "../domain/defaults.ts";
 import { parseInstant } from "../domain/timestamps.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { invalid } from "../kernel/errors.ts";
@@ -15,7 +16,6 @@ const MOST_ROWS = 50;
 const DEFAULT_TOKENS = 5_000;
 /** More than any answer has: "no budget". */
 const MOST_TOKENS = 1_000_000;
-const DEFAULT_LAMBDA = 0.7;
 const TAG_CHARS = 200;
 
 const query = filledText(CONTENT_CHARS, "what to look for; verify: the claim to check");
@@ -36,7 +36,7 @@ const hybridInput = z.object({
   tags: filledText(TAG_CHARS, "only observations with this tag").optional(),
   max_tokens: int(1, MOST_TOKENS, "token budget of the results").default(DEFAULT_TOKENS),
   diversify: flag("prefer rows that differ from each other").default(false),
-  mmr_lambda: share.default(DEFAULT_LAMBDA),
+  mmr_lambda: share.default(DIVERSITY_LAMBDA),
   abstain_ood: flag("answer nothing where the question lies outside of this memory").default(false),
   ood_threshold: z.number().positive().describe("distance from which abstain_ood refuses, instead of the calibrated one").optional(),
   enable_bm25: flag("false leaves the BM25 arm out").default(true),

@@ -1,4 +1,4 @@
-/** Help, version and usage errors load the command list and nothing else: no database, no model, no schema library. */
+/** Help, version and usage errors load the command list and nothing else: no database, no model, no schema library, no rule. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
@@ -27,12 +27,14 @@ function loaded(file: string, seen = { files: new Set<string>(), packages: new S
   return seen;
 }
 
-test("the command line loads only itself, the kernel and citty", () => {
+test("the command line loads only itself, the kernel, plain values of the domain and citty", () => {
   const { files, packages } = loaded(resolve(src, "cli/run.ts"));
   const folders = new Set([...files].map((file) => relative(src, file).split("/")[0]));
-  expect([...folders].sort()).toEqual(["cli", "doctor", "kernel"]);
+  expect([...folders].sort()).toEqual(["cli", "doctor", "domain", "kernel"]);
   expect([...packages].filter((name) => !name.startsWith("node:"))).toEqual(["citty"]);
   expect([...files].filter((file) => file.includes("/doctor/")).map((file) => relative(src, file))).toEqual(["doctor/report.ts"]);
+  const values = [...files].filter((file) => file.includes("/domain/"));
+  expect(values.filter((file) => /^import /m.test(readFileSync(file, "utf8")))).toEqual([]);
 });
 
 test("the walk itself sees static imports and skips types and dynamic ones", () => {

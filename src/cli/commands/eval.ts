@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { DIVERSITY_LAMBDA } from "../../domain/defaults.ts";
 import { notFound, unavailable, usage } from "../../kernel/errors.ts";
 import { decimal, integer, oneOf, path, text } from "../../kernel/kinds.ts";
 import { anything, number, object, readAnswer, string } from "../answer.ts";
@@ -24,7 +25,7 @@ export default command({
     abstain: flag("let search abstain"),
     rerank: flag("rerank the head of the list"),
     diversify: flag("diversify the list"),
-    mmrLambda: optionOr(decimal(0, 1), 0.7, "with --diversify: 1 = relevance only", { hint: "SHARE" }),
+    mmrLambda: optionOr(decimal(0, 1), DIVERSITY_LAMBDA, "with --diversify: 1 = relevance only", { hint: "SHARE" }),
     noBm25: flag("leave the BM25 arm out"),
     noText: flag("leave the text arm out"),
     noVector: flag("leave the vector arm out"),

@@ -1,3 +1,4 @@
+import { LINK_THRESHOLDS } from "../../domain/defaults.ts";
 import { decimal, integer } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { listOf, number, object, readAnswer, string } from "../answer.ts";
@@ -20,8 +21,8 @@ export default command({
   needs: "database",
   writes: "plan",
   args: {
-    threshold: optionOr(decimal(0, 1), 0.3, "least NPMI: 0 is chance, 1 is always together", { hint: "N" }),
-    minSessions: optionOr(integer(1, 1_000), 2, "least number of sessions that both are in", { hint: "N" }),
+    threshold: optionOr(decimal(0, 1), LINK_THRESHOLDS.threshold, "least NPMI: 0 is chance, 1 is always together", { hint: "N" }),
+    minSessions: optionOr(integer(1, 1_000), LINK_THRESHOLDS.minSessions, "least number of sessions that both are in", { hint: "N" }),
     show: optionOr(integer(1, 10_000), 40, "pairs shown", { hint: "N" }),
     apply: flag("store the relations"),
   },

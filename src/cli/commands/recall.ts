@@ -1,3 +1,4 @@
+import { RECALL_TOKENS } from "../../domain/defaults.ts";
 import { MemoryError, present } from "../../kernel/errors.ts";
 import { integer, text } from "../../kernel/kinds.ts";
 import { listOf, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
@@ -6,8 +7,6 @@ import type { CliHost } from "../command.ts";
 import { command } from "../define.ts";
 import type { Gateway } from "../gateway.ts";
 
-/** About one page: what a model reads before it knows what it is asked. */
-const DEFAULT_TOKENS = 900;
 /** A session must not wait for its memories longer than 3 seconds, the start of the program and its end included, milliseconds. */
 const HOOK_LIMIT_MS = 2_800;
 
@@ -21,7 +20,7 @@ export default command({
   ],
   args: {
     project: option(text, "project to recall; that of the working directory by default", { hint: "NAME", short: "p" }),
-    maxTokens: optionOr(integer(1, 20_000), DEFAULT_TOKENS, "most tokens of the text", { hint: "N" }),
+    maxTokens: optionOr(integer(1, 20_000), RECALL_TOKENS, "most tokens of the text", { hint: "N" }),
     quiet: flag("for hooks: nothing to recall prints nothing, a failure goes to standard error"),
   },
   run: async ({ project, maxTokens, quiet }, { gateway, host, out }) => {

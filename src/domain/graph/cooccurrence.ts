@@ -36,9 +36,6 @@ export interface Thresholds {
   readonly minSessions: number;
 }
 
-/** Defaults of the cycle and of `link`. */
-export const LINK_THRESHOLDS: Thresholds = { threshold: 0.3, minSessions: 2 };
-
 /**
  * A session with more entities than this (an import, a build of a code graph) says nothing about any two of them, and its pairs would be millions: it
  * counts nowhere.

@@ -3,6 +3,7 @@
  * only look alike are shown and never merged by a rule: `G-Codes Reference Guide` and `M-Codes Reference Guide` are 0.88 alike and two things.
  */
 
+import { NEAR_NAMES_ABOVE } from "../../domain/defaults.ts";
 import { cleanName } from "../../domain/names.ts";
 import { createNearNames } from "../../domain/near-names.ts";
 import type { CallScope } from "../../kernel/context.ts";
@@ -56,8 +57,6 @@ export interface EntityDuplicates {
   fold(ctx: CallScope, folds: readonly { readonly loser: string; readonly winner: string }[]): Promise<Folded>;
 }
 
-/** Names more alike than this are shown. */
-const LIKELY_SIMILARITY = 0.7;
 export const SHOWN_LIKELY = 100;
 /** Entities read in one transaction. */
 const ENTITIES = { first: 100, most: 2_000 };
@@ -95,7 +94,7 @@ export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): E
 
   return {
     async report(ctx) {
-      const near = createNearNames<DuplicateCandidate>(LIKELY_SIMILARITY);
+      const near = createNearNames<DuplicateCandidate>(NEAR_NAMES_ABOVE);
       const byKey = new Map<string, DuplicateCandidate[]>();
       const pace = paceOf();
       await walk({ ...ctx, pace }, { db }, { table: "entities", ...ENTITIES, writes: false }, async (tx, window) => {

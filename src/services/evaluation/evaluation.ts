@@ -2,6 +2,7 @@
  * Measures search as a client gets it (`retrieval.md` §9): the real `cuba_faro`, question by question, read-only.
  * A degraded answer fails the run unless a run on words alone is meant: once such a run passed for a measurement of everything.
  */
+import { DIVERSITY_LAMBDA } from "../../domain/defaults.ts";
 import { exactMatch, mean, ndcg, percentile, precision, recall, reciprocalRank, wordF1 } from "../../domain/retrieval/metrics.ts";
 import { bootstrapInterval, detectableEffect } from "../../domain/retrieval/statistics.ts";
 import type { CallContext } from "../../kernel/context.ts";
@@ -59,7 +60,7 @@ export const DEFAULT_SETTINGS: EvaluationSettings = {
   fusion: undefined,
   goal: undefined,
   diversify: false,
-  mmrLambda: 0.7,
+  mmrLambda: DIVERSITY_LAMBDA,
   lexicalOnly: false,
 };
 

@@ -1,5 +1,6 @@
 /** Relations that sessions suggest: proposed for `link`, stored by the consolidation cycle or by a person. Changes no relation that is there. */
-import { type Cooccurrence, createAppearances, LINK_THRESHOLDS, type Thresholds } from "../../domain/graph/cooccurrence.ts";
+import { LINK_THRESHOLDS } from "../../domain/defaults.ts";
+import { type Cooccurrence, createAppearances, type Thresholds } from "../../domain/graph/cooccurrence.ts";
 import type { CallScope } from "../../kernel/context.ts";
 import type { Database } from "../../store/port.ts";
 import { insertPredicted, sessionEntities, unlinkedPairs } from "../../store/queries/cooccurrence.ts";

@@ -1,11 +1,11 @@
 /** How many pairs of entity names nearly are one: counted, for `dedupe` to show. */
+import { NEAR_NAMES_ABOVE } from "../../../domain/defaults.ts";
 import { createNearNames } from "../../../domain/near-names.ts";
 import { namesIn } from "../../../store/queries/rem-chores.ts";
 import { inSlices } from "../../pace.ts";
 import { walk } from "../../walk.ts";
 import type { Phase } from "../phase.ts";
 
-export const NEAR_NAME_SIMILARITY = 0.7;
 /** Counting ends here: a person who reads "1,000 and more" needs no better number. */
 const MOST_PAIRS = 1_000;
 const WINDOW = { first: 500, most: 5_000 };
@@ -16,7 +16,7 @@ export const duplicates: Phase = {
   name: "duplicates",
   columns: { count: "duplicateCandidates" },
   run: async (ctx, parts) => {
-    const near = createNearNames(NEAR_NAME_SIMILARITY);
+    const near = createNearNames(NEAR_NAMES_ABOVE);
     await walk(ctx, parts, { table: "entities", ...WINDOW, writes: false }, async (tx, window) => {
       const found = await tx.all(namesIn(window));
       return { committed: () => near.add(found) };
