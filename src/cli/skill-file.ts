@@ -141,7 +141,7 @@ export function skillText(recipe: Recipe, slug: string): string {
     ...steps.flatMap(step),
     ...(verification.trim() === "" ? [] : ["", "## How to know it worked", "", paragraph(verification)]),
     "",
-    `Afterwards report how it went: cuba_receta action=outcome name=${yaml(name)} success=true or false.`,
+    `Afterwards report how it went: ${codeSpan(`cuba_receta action=outcome name=${yaml(name)} success=true`)}, or false.`,
     "",
     FOOTER,
     "",

@@ -141,7 +141,7 @@ test("a skill's folder and description keep to the lengths and names that agents
 
 test("a recipe's words make no markup, and its commands stand there to the letter", () => {
   const text = skillText(
-    recipe("x", {
+    recipe("<img src=x onerror=alert(1)> [[x]] [l](javascript:alert(1)) `a`", {
       preconditions: "# not a heading\n<img src=x onerror=alert(1)>",
       verification: "```\nopen",
       steps: [
