@@ -105,11 +105,17 @@ export function createMentionFinder(names: readonly string[]): MentionFinder {
     if (charCount(form) >= MIN_MENTION_CHARS && !prepared.has(key)) prepared.set(key, { name, form });
   }
   const ordered = [...prepared.values()].sort((a, b) => charCount(b.name) - charCount(a.name) || byCodePoint(a.name, b.name));
+  /** Places in `ordered` by how a name begins, so that a question meets a few names and not all of ten thousand. */
+  const byHead = Map.groupBy(ordered.keys(), (at) => ordered[at]?.form.slice(0, MIN_MENTION_CHARS) ?? "");
   return (query) => {
     const asked = mentionForm(query);
+    const places = new Set<number>();
+    for (let at = 0; at < asked.length; at++)
+      for (const place of byHead.get(asked.slice(at, at + MIN_MENTION_CHARS)) ?? []) places.add(place);
     const found: string[] = [];
-    for (const { name, form } of ordered) {
+    for (const place of [...places].sort((a, b) => a - b)) {
       if (found.length === MAX_MENTIONS) break;
+      const { name, form } = ordered[place] ?? { name: "", form: "" };
       if (standsIn(asked, form)) found.push(name);
     }
     return found;

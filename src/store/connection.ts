@@ -10,6 +10,8 @@ export interface RawResult {
 }
 
 export interface Connection {
+  /** True where statements travel one behind the other without waiting for answers: what is sent next is carried out next, whoever sends it. */
+  readonly pipelined?: boolean;
   /** One statement with parameters `$1…`. Fails with the driver's error; failures.ts translates. */
   query(text: string, params?: readonly WireValue[]): Promise<RawResult>;
   /** Statements without parameters, separated by semicolons, sent as one message. */

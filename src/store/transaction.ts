@@ -158,6 +158,11 @@ export async function runTransaction<T>(
     await Promise.all([connection.script(begin[mode]), connection.query(first.text, first.params)]);
     const result = await work(tx);
     if (ctx.signal.aborted) throw abortError(ctx.signal);
+    if (mode === "read" && connection.pipelined) {
+      // Nothing hangs on the end of a read, and whoever gets the connection next comes behind it. A connection that is lost says so to the next statement.
+      void connection.query("commit").catch(() => undefined);
+      return result;
+    }
     committing = true;
     const end = await connection.query("commit");
     // A failed statement that `work` swallowed outside of a savepoint: the server rolls back and calls that a success.
@@ -166,6 +171,8 @@ export async function runTransaction<T>(
     return result;
   } catch (error) {
     const failure = translate(error);
+    // Statements that were asked for together may still be on their way: none may follow the rollback, outside of transaction and stamp.
+    tx.close();
     if (committing && isConnectionFault(failure)) throw translate(error, { written: "unknown" });
     // The failure that matters is the first one; a rollback on a lost connection fails too.
     await connection.script("rollback").catch(() => undefined);

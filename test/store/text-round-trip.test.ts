@@ -28,6 +28,23 @@ const echoed = query(
   select ${text}::text as plain, ${textArray([text, `\ufeff${text}`])} as "inList", ${json({ text })} as "inJson"`,
 );
 
+const echoedBytes = query(
+  z.object({ at: z.int(), some: z.instanceof(Uint8Array), none: z.null(), text: z.string(), empty: z.instanceof(Uint8Array) }),
+  (q: { at: number; some: Uint8Array }) =>
+    sql`select ${q.at}::int as at, ${q.some}::bytea as some, null::bytea as none, 'x\ufeff'::text as text, ''::bytea as empty`,
+);
+
+eachEngine("bytes on the wire", (engine) => {
+  test("are the same the first time a statement runs and later, beside nothing and text", async () => {
+    const some = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+    for (const at of [1, 2, 3]) {
+      const row = await engine.db.read(testScope(), (tx) => tx.first(echoedBytes({ at, some })));
+      expect([row?.at, row?.none, row?.text]).toEqual([at, null, "x\ufeff"]);
+      expect([Array.from(row?.some ?? []), Array.from(row?.empty ?? [1])]).toEqual([Array.from(some), []]);
+    }
+  });
+});
+
 eachEngine("texts on the wire", (engine) => {
   test("come back as they were written, alone, in a list and in JSON", async () => {
     await fc.assert(

@@ -96,6 +96,21 @@ eachEngine("a transaction", (engine) => {
     expect(await count(name)).toBe(0);
   });
 
+  test("that fails lets nothing through that was asked for together with what failed", async () => {
+    const [first, name] = [newId(), newId()];
+    let late: Promise<unknown> = Promise.resolve();
+    const failed = engine.db.write(testScope(), async (tx) => {
+      await add(tx, first);
+      const bad = add(tx, first);
+      // Goes on when the transaction is over: were it still open for statements, this one would run outside of it.
+      late = bad.catch(() => Bun.sleep(0)).then(() => add(tx, name));
+      await Promise.all([bad, late]);
+    });
+    expect(await stateOf(failed)).toBe("23505");
+    await expect(late).rejects.toThrow("after its transaction had ended");
+    expect([await count(first), await count(name)]).toEqual([0, 0]);
+  });
+
   test("cannot be used after its end", async () => {
     let leaked: Tx | undefined;
     await engine.db.write(testScope(), async (tx) => {

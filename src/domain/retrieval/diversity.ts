@@ -38,16 +38,22 @@ const SAME_WORDS_PRETEST = 0.85;
 
 /** The rows in their order without those that have the same words as an earlier one of the same entity. */
 export function withoutRepetitions<T>(rows: readonly T[], view: (row: T) => RepeatableRow): T[] {
-  const kept = new Map<string, { readonly content: string; readonly words: ReadonlySet<string> }[]>();
+  const kept = new Map<string, string[]>();
+  /** Made where two rows of one entity meet: most stand alone. */
+  const sets = new Map<string, ReadonlySet<string>>();
+  const wordsIn = (content: string): ReadonlySet<string> => {
+    const words = sets.get(content) ?? wordSet(content);
+    sets.set(content, words);
+    return words;
+  };
   return rows.filter((row) => {
     const { content, entity } = view(row);
     if (content === undefined || content === "") return true;
-    const words = wordSet(content);
     const earlier = kept.get(entity ?? "") ?? [];
     const repeats = earlier.some(
-      (other) => overlapCoefficient(other.words, words) > SAME_WORDS_PRETEST && sameWords(other.content, content),
+      (other) => overlapCoefficient(wordsIn(other), wordsIn(content)) > SAME_WORDS_PRETEST && sameWords(other, content),
     );
-    if (!repeats) kept.set(entity ?? "", [...earlier, { content, words }]);
+    if (!repeats) kept.set(entity ?? "", [...earlier, content]);
     return !repeats;
   });
 }

@@ -22,6 +22,7 @@ const meaningfulWords = (text: string) =>
  */
 export function sessionBoost(texts: readonly string[]): (row: BoostableRow) => number {
   const prepared = texts.map((text) => ({ form: mentionForm(text), words: meaningfulWords(text) })).filter(({ form }) => form !== "");
+  if (prepared.length === 0) return () => 1;
   return ({ entity, content }) => {
     if (entity !== undefined && prepared.some(({ form }) => mentions(form, entity))) return ENTITY_BOOST;
     if (content === undefined) return 1;

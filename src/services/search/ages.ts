@@ -15,11 +15,16 @@ export interface Ranked {
 export interface Ages {
   /** The first `limit` rows of each ranking. */
   first(tx: Tx, rankings: readonly Ranked[], limit: number): Promise<Hit[][]>;
+  /** Takes what a statement read anyway. */
+  learn(rows: readonly { readonly id: string; readonly at: string }[]): void;
 }
 
 export function createAges(filters: Filters): Ages {
   const known = new Map<string, string>();
   return {
+    learn(rows) {
+      for (const { id, at } of rows) known.set(id, at);
+    },
     async first(tx, rankings, limit) {
       const wanted = rankings.flatMap(({ kindOf, hits }) => {
         const { inside, across, room } = openTies(hits, limit);

@@ -80,26 +80,31 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     coverDensity: ablation.coverDensity,
   };
 
-  const words = await run("words", (tx) => searchWords(tx, search));
   const wantsText = ablation.noText !== true;
-  const texts =
-    words !== undefined && (wantsText || ablation.coverDensity === true)
-      ? await run("text", (tx) => scoreTexts(tx, words, search))
-      : undefined;
-  const near =
-    question !== undefined && "vector" in question
-      ? await run("vector", (tx) =>
-          searchVectors(tx, {
-            vector: question.vector,
-            label: g.label,
-            depth,
-            filters,
-            withEpisodes: kinds.some((kind) => kind === "episode"),
-            ages: g.ages,
-          }),
-        )
-      : undefined;
-  const unseen = near === undefined ? undefined : await run("unseen", (tx) => g.missingVectors.of(tx, filters, g.label));
+  const byWords = async () => {
+    const words = await run("words", (tx) => searchWords(tx, search));
+    const texts =
+      words !== undefined && (wantsText || ablation.coverDensity === true)
+        ? await run("text", (tx) => scoreTexts(tx, words, search))
+        : undefined;
+    return { words, texts };
+  };
+  const byMeaning = async () => {
+    if (question === undefined || !("vector" in question)) return { near: undefined, unseen: undefined };
+    const { vector } = question;
+    const near = await run("vector", (tx) =>
+      searchVectors(tx, {
+        vector,
+        label: g.label,
+        depth,
+        filters,
+        withEpisodes: kinds.some((kind) => kind === "episode"),
+        ages: g.ages,
+      }),
+    );
+    return { near, unseen: near === undefined ? undefined : await run("unseen", (tx) => g.missingVectors.of(tx, filters, g.label)) };
+  };
+  const [{ words, texts }, { near, unseen }] = await Promise.all([byWords(), byMeaning()]);
   const mentions = await findMentions(run, g, kinds, words);
   const mentioned =
     mentions.length === 0 || !speaksForEntities(g)

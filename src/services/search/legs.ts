@@ -25,7 +25,10 @@ export interface FailedLeg {
   readonly cause: unknown;
 }
 
-/** Runs one leg; undefined where it failed, and then it is in the list of failures. */
+/**
+ * Runs one leg; undefined where it failed, and then it is in the list of failures. Legs that need nothing of each other are asked for together: their
+ * statements share round trips.
+ */
 export type RunLeg = <T>(leg: Leg, work: (tx: Tx) => Promise<T>) => Promise<T | undefined>;
 
 export interface LegResult<T> {
@@ -51,14 +54,20 @@ export async function runLegs<T>(
   }
   const again = async (tx: Tx) => {
     const failed: FailedLeg[] = [];
-    const run: RunLeg = async (leg, part) => {
-      try {
-        return await tx.savepoint(part);
-      } catch (cause) {
-        if (ctx.signal.aborted) throw cause;
-        failed.push({ leg, cause });
-        return undefined;
-      }
+    /** Legs that are asked for together run one after another here: savepoints are a stack. */
+    let last: Promise<unknown> = Promise.resolve();
+    const run: RunLeg = (leg, part) => {
+      const done = last.then(async () => {
+        try {
+          return await tx.savepoint(part);
+        } catch (cause) {
+          if (ctx.signal.aborted) throw cause;
+          failed.push({ leg, cause });
+          return undefined;
+        }
+      });
+      last = done.catch(() => undefined);
+      return done;
     };
     return { value: await work(run, tx), failed };
   };

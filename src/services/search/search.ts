@@ -100,12 +100,11 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
       const depth = reads ? (rerank?.depth ?? 0) : 0;
       const finish = async (run: RunLeg, rows: readonly Found[], texts: readonly string[]) => {
         const found = chooseRows(boostBySession(rows, texts), request);
-        const neighbours = (await run("neighbours", (t) => neighboursAround(t, found, filters))) ?? [];
-        return { found, neighbours, peers: (await run("peers", peerNotices)) ?? [] };
+        return { found, neighbours: (await run("neighbours", (t) => neighboursAround(t, found, filters))) ?? [] };
       };
       const first = await runLegs(db, ctx, async (run, tx) => {
         const ages = createAges(filters);
-        const gathered = await gather(run, {
+        const gathering = gather(run, {
           analysis,
           request,
           ablation,
@@ -119,6 +118,7 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
           ages,
           missingVectors,
         });
+        const [gathered, peers = []] = await Promise.all([gathering, run("peers", peerNotices)]);
         const outcome = opened?.kind === "open" ? await decided(run, opened, gathered) : refused;
         if (outcome?.kind === "abstained") return { kind: "refused", outcome } as const;
         const fused = await newestFirst(tx, withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered), gathered, ages);
@@ -136,17 +136,18 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
           texts,
           wordsLeftOut: gathered.wordsLeftOut,
           unseen: gathered.unseen,
+          peers,
           finished: reads ? undefined : await finish(run, rows, texts),
         } as const;
       });
       if (first.value.kind === "refused")
         return abstained(analysis.class, first.value.outcome, degradationOf(first.failed, question, NO_RANKING));
-      const { outcome, rows, connections, texts, wordsLeftOut, unseen, finished } = first.value;
+      const { outcome, rows, connections, texts, wordsLeftOut, unseen, peers, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
       const last = finished === undefined ? await runLegs(db, ctx, (run) => finish(run, ranked, texts)) : { value: finished, failed: [] };
-      const value = { ...last.value, connections };
+      const value = { ...last.value, connections, peers };
       const failed = [...first.failed, ...last.failed];
       if (request.trackAccess) reinforce(ctx, value.found);
       for (const { leg, cause } of failed) ctx.log.warn("a part of a search failed", { leg, cause: causeChain(cause) });

@@ -17,6 +17,8 @@ export interface Reply {
   readonly error: Error | undefined;
   /** A statement of this exchange was parsed, so its name is taken. */
   readonly parsed: boolean;
+  /** Types of the rows' columns. */
+  readonly types: readonly number[];
   readonly notifications: readonly Notification[];
 }
 
@@ -30,9 +32,13 @@ const PARSE_COMPLETE = 0x31; // 1
 /** Type byte and length, the length counting itself. */
 const HEADER_BYTES = 5;
 const TYPE_BYTES = 1;
-/** Of a column in RowDescription: table oid, column number and, behind the type oid, size, modifier and format. */
+/** Of a column in RowDescription: table oid, column number and, behind the type oid, size and modifier, then the format. */
 const BEFORE_TYPE_BYTES = 6;
-const AFTER_TYPE_BYTES = 8;
+const AFTER_TYPE_BYTES = 6;
+/** The format of a value that comes as it is, not as text; asked for where the type is {@link BYTEA} alone. */
+const BINARY = 1;
+/** Type oid of `bytea`. */
+export const BYTEA = 17;
 const PROCESS_ID_BYTES = 4;
 
 /** Fields of ErrorResponse that errors are told apart by, under the names that failures.ts reads. */
@@ -46,6 +52,7 @@ const errorFields: ReadonlyMap<string, string> = new Map([
 interface Column {
   readonly name: string;
   readonly oid: number;
+  readonly isBinary: boolean;
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -80,15 +87,18 @@ export function readReply(bytes: Uint8Array): Reply {
       at += BEFORE_TYPE_BYTES;
       const oid = int32();
       at += AFTER_TYPE_BYTES;
-      return { name, oid };
+      return { name, oid, isBinary: int16() === BINARY };
     });
 
   const readRow = (columns: readonly Column[]): RawRow => {
     const row: Record<string, unknown> = {};
     at += 2; // the number of values, which is that of the columns
-    for (const { name, oid } of columns) {
+    for (const { name, oid, isBinary } of columns) {
       const length = int32();
-      row[name] = length < 0 ? null : fromWire(text(length), oid);
+      if (length >= 0 && isBinary) {
+        row[name] = bytes.subarray(at, at + length);
+        at += length;
+      } else row[name] = length < 0 ? null : fromWire(text(length), oid);
     }
     return row;
   };
@@ -147,5 +157,5 @@ export function readReply(bytes: Uint8Array): Reply {
     }
     start = end;
   }
-  return { result: { rows, command, count }, error, parsed, notifications };
+  return { result: { rows, command, count }, error, parsed, types: columns.map(({ oid }) => oid), notifications };
 }

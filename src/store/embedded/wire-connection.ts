@@ -6,7 +6,7 @@
 import { type PGlite, protocol } from "@electric-sql/pglite";
 import type { Connection, RawResult } from "../connection.ts";
 import type { WireValue } from "../wire.ts";
-import { type Notification, type Reply, readReply } from "./backend-messages.ts";
+import { BYTEA, type Notification, type Reply, readReply } from "./backend-messages.ts";
 
 const { serialize } = protocol;
 
@@ -28,6 +28,29 @@ function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
+/** The end of a Bind message that asks for text in all columns: a count of 0. */
+const FORMATS_BYTES = 2;
+
+/** Int16 in network order. */
+const int16 = (value: number) => Uint8Array.of(value >> 8, value & 0xff);
+
+/** `message`, which ends with the formats of no or all result columns, with one for each of them. PGlite's writer knows one format for all. */
+function withFormats(message: Uint8Array, binary: readonly boolean[]): Uint8Array {
+  const whole = concat([
+    message.subarray(0, message.length - FORMATS_BYTES),
+    int16(binary.length),
+    ...binary.map((is) => int16(is ? 1 : 0)),
+  ]);
+  new DataView(whole.buffer).setInt32(1, whole.length - 1);
+  return whole;
+}
+
+interface Prepared {
+  readonly name: string;
+  /** For each column whether it is `bytea`: asked for as bytes, since text would be twice as long and has to be read again. */
+  readonly bytes: readonly boolean[];
+}
+
 /** The embedded engine's connection, which hears notifications as well. */
 export interface EngineConnection extends Connection {
   /** Calls `listener` for each notification of a channel that is listened to. @returns what ends that. */
@@ -47,8 +70,8 @@ export const ENGINE_STOPPED = "ENGINE_STOPPED";
  * @param onCrash told once, with what the engine died of.
  */
 export function wireConnection(engine: PGlite, onCrash: (cause: unknown) => void = () => {}): EngineConnection {
-  /** Statement text → its name, least recently used first. */
-  const prepared = new Map<string, string>();
+  /** Statement text → its name and, once it has run, which columns come as bytes, least recently used first. */
+  const prepared = new Map<string, Prepared>();
   let serial = 0;
 
   let stopped: { readonly cause: unknown } | undefined;
@@ -83,25 +106,27 @@ export function wireConnection(engine: PGlite, onCrash: (cause: unknown) => void
   const runStatement = async (text: string, params: readonly WireValue[]): Promise<RawResult> => {
     const keep = isWorthKeeping(params);
     const known = keep ? prepared.get(text) : undefined;
-    const name = known ?? (keep ? `q${++serial}` : "");
+    const name = known?.name ?? (keep ? `q${++serial}` : "");
     const batch: Uint8Array[] = [];
     if (keep) {
       prepared.delete(text);
       const [oldest] = prepared;
       if (known === undefined && prepared.size >= PREPARED_LIMIT && oldest !== undefined) {
         prepared.delete(oldest[0]);
-        batch.push(serialize.close({ type: "S", name: oldest[1] }));
+        batch.push(serialize.close({ type: "S", name: oldest[1].name }));
       }
     }
     if (known === undefined) batch.push(serialize.parse({ text, name }));
+    const bind = serialize.bind({ statement: name, values: [...params] });
     batch.push(
-      serialize.bind({ statement: name, values: [...params] }),
+      known?.bytes.includes(true) ? withFormats(bind, known.bytes) : bind,
       serialize.describe({ type: "P" }),
       serialize.execute({}),
       serialize.sync(),
     );
     const reply = await exchange(concat(batch));
-    if (keep && (known !== undefined || reply.parsed)) prepared.set(text, name);
+    if (keep && (known !== undefined || reply.parsed))
+      prepared.set(text, { name, bytes: reply.types.length > 0 ? reply.types.map((type) => type === BYTEA) : (known?.bytes ?? []) });
     return resultOf(reply);
   };
 

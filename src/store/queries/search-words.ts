@@ -3,9 +3,9 @@ import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { SCORE_UNITS } from "../../domain/retrieval/bm25.ts";
 import type { LengthNorm } from "../../domain/retrieval/tally.ts";
-import { bytes, float8, floatArray, int8, intArray, query, textArray, uuid, uuidArray } from "../codecs.ts";
+import { bytes, float8, floatArray, int8, intArray, query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
 import { fixed } from "./predicates.ts";
-import { type Filters, inProjectKeys, isVisible, kindNumber, type RowKind, rowKinds, tableOf } from "./search-filters.ts";
+import { type Filters, inProjectKeys, isVisible, kindNumber, type RowKind, rowKinds, tableOf, writtenAt } from "./search-filters.ts";
 
 /** `at` ≥ 0: `rows` of the kind that have the form at this index. {@link TOTALS}: `rows` and `words` of the kind in scope. {@link NAMES}: `rows` rises with each change of an entity. */
 export const TOTALS = -1;
@@ -141,14 +141,14 @@ export const visibleRows = query(
 const MATCH_WEIGHT = 0.7;
 const IMPORTANCE_WEIGHT = 0.3;
 
-const TextHit = z.object({ kind: z.int(), id: uuid, score: float8, coverDensity: float8.nullable() });
+const TextHit = z.object({ kind: z.int(), id: uuid, at: timestamp, score: float8, coverDensity: float8.nullable() });
 
 /** Rows of each kind that the words found. */
 export type FoundIds = Readonly<Partial<Record<RowKind, readonly string[]>>>;
 
 /**
  * Full-text scores of rows that the words found, best first: `(ts_rank + similarity of an entity's name)·0.7 + importance·0.3`, of errors the
- * match alone. `coverDensity` is `ts_rank_cd` where it is asked for: it costs as much as all the rest, and only `eval` compares with it.
+ * match alone. `at` is when the row was written. `coverDensity` is `ts_rank_cd` where it is asked for: it costs as much as all the rest, and only `eval` compares with it.
  * @param text the question's selecting lexemes with blanks between; @param name the question as asked.
  * Plan: primary keys.
  */
@@ -165,13 +165,13 @@ export const textScores = query(TextHit, (q: { found: FoundIds; text: string; na
     const ids = q.found[kind] ?? [];
     if (ids.length === 0) return [];
     return [
-      sql`select ${kindNumber[kind]}::int as kind, x.id, ${match[kind]} as score, ${coverDensity} as "coverDensity"
+      sql`select ${kindNumber[kind]}::int as kind, x.id, x.${writtenAt(kind)} as at, ${match[kind]} as score, ${coverDensity} as "coverDensity"
       from w cross join ${tableOf(kind)} as x
       where x.id = any(${uuidArray(ids)}) and ${isVisible(kind, "x", q.filters)}`,
     ];
   });
   return sql`
   with w as materialized (select cuba_or_tsquery(${q.text}::text) as q)
-  select r.* from (${parts.length === 0 ? sql`select 1 as kind, null::uuid as id, 0::float8 as score, null::float8 as "coverDensity" where false` : sql.join(parts, sql` union all `)}) as r
+  select r.* from (${parts.length === 0 ? sql`select 1 as kind, null::uuid as id, null::timestamptz as at, 0::float8 as score, null::float8 as "coverDensity" where false` : sql.join(parts, sql` union all `)}) as r
   order by r.score desc, r.id`;
 });

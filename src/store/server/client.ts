@@ -127,6 +127,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     // Platforms without prefetch refuse any value but 0.
     await send(`set effective_io_concurrency = ${Math.trunc(settings.ioConcurrency)}`, []).catch(() => undefined);
     return {
+      pipelined: true,
       bornAt: performance.now(),
       backendPid: Number(about?.pid),
       serverVersion: Number(about?.version),

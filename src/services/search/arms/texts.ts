@@ -50,6 +50,7 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
       filters,
     }),
   );
+  search.ages.learn(rows);
   // A near spelling is worth what it is like, and only for the part of the question that it stands for.
   const likeness = near.reduce((sum, { similarity }) => sum + similarity, 0) / Math.max(analysis.words.length, 1);
   const closeness = (id: string) => Math.min(spelt?.covers.get(id) ?? 0, 1) * likeness;
