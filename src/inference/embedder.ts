@@ -6,6 +6,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { INSTALL_COMMAND, type LocatedModel } from "./models/locate.ts";
 import type { EmbeddingSettings } from "./models/settings.ts";
 import { createLane, gaveUp, type Ticket } from "./onnx/lane.ts";
+import { runtimeRemedy } from "./onnx/messages.ts";
 import { createModelHost, NotReady, sentence } from "./onnx/model-host.ts";
 import { type WorkerClient, WorkerDied } from "./onnx/worker-client.ts";
 import type { Embedder, EmbedRole } from "./port.ts";
@@ -78,7 +79,7 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
 
   const failed = (reason: string) =>
     unavailable(
-      `The embedding model ${settings.name} does not work: ${reason} Nothing was written. To mend it: ${host.model.remedy ?? `run '${INSTALL_COMMAND}' again`}.`,
+      `The embedding model ${settings.name} does not work: ${reason} Nothing was written. To mend it: ${runtimeRemedy(reason) ?? host.model.remedy ?? `run '${INSTALL_COMMAND}' again`}.`,
     );
   const explained = (error: unknown): unknown => {
     if (!(error instanceof NotReady)) return error;

@@ -8,7 +8,7 @@ import { cancelled } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { LocatedPair, PairModel } from "./models/locate-pair.ts";
 import { type BatchRules, planBatches } from "./onnx/batches.ts";
-import type { PairPlacement } from "./onnx/messages.ts";
+import { type PairPlacement, runtimeRemedy } from "./onnx/messages.ts";
 import { createModelHost, NotReady, sentence } from "./onnx/model-host.ts";
 import { createPermit } from "./onnx/permit.ts";
 import { type WorkerClient, WorkerDied } from "./onnx/worker-client.ts";
@@ -225,5 +225,9 @@ function notReady(what: string, error: NotReady, status: ModelState): Answer<nev
     const isDisabled = status.state === "missing" && status.isDisabledByPlan === true;
     return none(isDisabled ? "disabled_by_plan" : "no_model", sentence(error.message));
   }
-  return none("load_failed", `The ${what} does not load: ${sentence(error.message)}`);
+  const remedy = runtimeRemedy(error.message);
+  return none(
+    "load_failed",
+    `The ${what} does not load: ${sentence(error.message)}${remedy === undefined ? "" : ` To mend it: ${remedy}.`}`,
+  );
 }

@@ -3,19 +3,7 @@
  * path; the operating system does not, so what a loader of its own must open (a native library, an extension archive) is written out once.
  */
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Virtual root of a program compiled by Bun: `/$bunfs/root`, on Windows `B:\~BUN\root`. */
@@ -29,24 +17,31 @@ export const embeddedFolder = (modulePath: string = import.meta.dir): string | u
 
 const OWNER_ONLY = 0o700;
 
-/** True where `target` is a copy of a file of this size: it only ever gets its name when all of it is on the disk. */
-function isWritten(target: string, sizeBytes: number): boolean {
-  return existsSync(target) && statSync(target).size === sizeBytes;
+/**
+ * True where `target` holds the same bytes. Compared, not only measured: a library of the right size whose bytes a disk or a cleaner had changed took the whole
+ * process down when it ran. 38 MB take some 20 ms, in the thread that loads a model. What cannot be read is written anew.
+ */
+function isWritten(target: string, wanted: Uint8Array): boolean {
+  try {
+    return statSync(target).size === wanted.length && readFileSync(target).equals(wanted);
+  } catch {
+    return false;
+  }
 }
 
 /**
- * Copies `source` to `target` unless it is there: under another name first, forced to disk, then renamed, so that two processes at once and a power cut
+ * Copies `source` to `target` unless it is there as it should be: under another name first, forced to disk, then renamed, so that two processes at once and a power cut
  * leave either nothing or the whole file. Answers `target`.
  * @throws the file system's error where the directory cannot be written.
  */
 export function writeOnce(source: string, target: string): string {
-  const bytes = statSync(source).size;
+  const bytes = readFileSync(source);
   if (isWritten(target, bytes)) return target;
   mkdirSync(dirname(target), { recursive: true, mode: OWNER_ONLY });
   const unfinished = `${target}.${randomUUID()}.part`;
   const handle = openSync(unfinished, "wx", OWNER_ONLY);
   try {
-    writeFileSync(handle, readFileSync(source));
+    writeFileSync(handle, bytes);
     fsyncSync(handle);
   } finally {
     closeSync(handle);

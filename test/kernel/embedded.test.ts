@@ -1,5 +1,17 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { embeddedFolder, writeFolderOnce, writeOnce } from "../../src/kernel/embedded.ts";
@@ -38,6 +50,22 @@ test("a file of another size under the final name is replaced, and no half file 
   writeOnce(source, target);
   expect(readFileSync(target, "utf8")).toBe("whole text");
   expect(readdirSync(join(work, "broken"))).toEqual(["file"]);
+});
+
+test("a file of the right size whose bytes have changed, or that cannot be read, is written anew; the old one stays whole for whoever has it open", () => {
+  const source = join(work, "true");
+  const target = join(work, "changed", "file");
+  writeFileSync(source, "twelve bytes");
+  mkdirSync(join(work, "changed"));
+  writeFileSync(target, "twelve bytEs");
+  const open = openSync(target, "r");
+  writeOnce(source, target);
+  expect(readFileSync(target, "utf8")).toBe("twelve bytes");
+  expect(readFileSync(open, "utf8")).toBe("twelve bytEs");
+  closeSync(open);
+  chmodSync(target, 0);
+  writeOnce(source, target);
+  expect(readFileSync(target, "utf8")).toBe("twelve bytes");
 });
 
 test("every file of a folder is written", () => {

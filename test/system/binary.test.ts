@@ -1,6 +1,6 @@
 /** The compiled program, alone in an empty directory: what it carries inside is all it needs. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
@@ -87,6 +87,20 @@ test("what was extracted is used again, and one that was cut short is written an
   expect(JSON.parse(stdout)).toEqual(expected);
   expect(statSync(join(runtime, library)).size).toBe(sizeBytes);
   expect(statSync(binding).mtimeMs).toBe(untouched);
+});
+
+test("a library of the right size with other bytes is written anew before it is opened", async () => {
+  const place = await freshDirectory("four");
+  const runtime = join(cache, "onnxruntime", dependencies["onnxruntime-node"]);
+  for (const name of readdirSync(runtime)) {
+    const bytes = readFileSync(join(runtime, name));
+    bytes.fill(0x41, bytes.length >> 1, (bytes.length >> 1) + 65_536);
+    rmSync(join(runtime, name));
+    writeFileSync(join(runtime, name), bytes);
+  }
+  const { exitCode, stdout } = await run(place, "open", "db", cache, join(model, "model.onnx"));
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toEqual(expected);
 });
 
 test("its embedding worker is inside and gives the vectors that the source gives", async () => {

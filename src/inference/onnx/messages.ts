@@ -41,6 +41,18 @@ export interface PairPlacement {
 
 export type LoadRequest = EmbeddingLoad | PairLoad;
 
+/** How a failure of the runtime itself begins: no download of a model mends it. */
+export const RUNTIME_TROUBLE = "the ONNX runtime cannot be loaded";
+export const LIBRARY_VARIABLE = "ORT_DYLIB_PATH";
+
+/** What mends a load that failed for that reason, where it is not the model's own fault. */
+export function runtimeRemedy(reason: string): string | undefined {
+  if (reason.startsWith(LIBRARY_VARIABLE)) return `correct ${LIBRARY_VARIABLE}, or unset it: the program carries a runtime`;
+  if (reason.startsWith(RUNTIME_TROUBLE))
+    return "see that the cache directory can be written, and delete onnxruntime/ in it: the program writes it anew";
+  return undefined;
+}
+
 export type ToWorker =
   | { readonly kind: "prepare"; readonly load: LoadRequest }
   | { readonly kind: "load"; readonly load: LoadRequest }

@@ -2,7 +2,7 @@
 import type { Logger } from "../../kernel/logger.ts";
 import type { ModelState } from "../port.ts";
 import { hasCurrentCompact } from "../tokenizer/load.ts";
-import type { LoadRequest } from "./messages.ts";
+import { type LoadRequest, runtimeRemedy } from "./messages.ts";
 import { createWorkerClient, spawnWorker, type WorkerClient } from "./worker-client.ts";
 
 /** What a look at the disk found. `missing`: nothing installed, no fault. `refused`: installed, and not to be used as it stands. `remedy`: as in {@link ModelState}. */
@@ -180,7 +180,7 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
       const elsewhere = displaced === undefined ? {} : { displaced };
       if (worker?.alive === true) return { state: "ready", model: name, ...elsewhere };
       if (loading !== undefined) return { state: "loading", model: name, ...elsewhere };
-      const { remedy } = model;
+      const remedy = (failure === undefined ? undefined : runtimeRemedy(failure)) ?? model.remedy;
       if (failure !== undefined) return { state: "failed", model: name, reason: failure, ...(remedy === undefined ? {} : { remedy }) };
       return { state: "idle", model: name, ...elsewhere };
     },

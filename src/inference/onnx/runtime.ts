@@ -1,6 +1,7 @@
 /** The one file that imports `onnxruntime-node`: only a worker loads it, and in the compiled program a build plugin replaces its native binding. */
 import type { InferenceSession } from "onnxruntime-node";
 import { preloadLibrary } from "./library.ts";
+import { RUNTIME_TROUBLE } from "./messages.ts";
 
 export type { InferenceSession };
 
@@ -24,5 +25,14 @@ export interface RuntimePlaces {
 export async function loadRuntime({ runtimeDirectory: directory, runtimeLibrary }: RuntimePlaces): Promise<Runtime> {
   if (runtimeLibrary !== undefined) preloadLibrary(runtimeLibrary);
   if (directory !== undefined) Reflect.set(globalThis, RUNTIME_DIRECTORY, directory);
-  return await import("onnxruntime-node");
+  try {
+    return await import("onnxruntime-node");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    // Failure texts reach clients; where the cache lies is nobody's business there.
+    throw new Error(
+      `${RUNTIME_TROUBLE}: ${directory === undefined ? reason : reason.replaceAll(`${directory}/`, "").replaceAll(directory, "its folder")}`,
+      { cause },
+    );
+  }
 }
