@@ -8,7 +8,9 @@ import { MemoryError } from "../kernel/errors.ts";
 import { isRecord } from "../kernel/is-record.ts";
 import { VERSION } from "../kernel/version.ts";
 import { type DaemonLink, linkTo } from "../transports/daemon-link.ts";
+import { createDaemonFinder } from "../transports/find-daemon.ts";
 import { openAssets } from "./assets.ts";
+import { finderOf } from "./find-daemon.ts";
 import { helloOf, type ProcessFacts, projectOf } from "./process.ts";
 
 /** How long a running daemon may take for its welcome, milliseconds. */
@@ -21,6 +23,10 @@ export async function openGateway(facts: ProcessFacts, options: GatewayOptions, 
   const hello = helloOf("cli", facts.config, options);
   for (;;) {
     const place = facts.paths();
+    if (options.startsDaemon === true && facts.config.settings.DAEMON.value) {
+      const link = await createDaemonFinder({ ...finderOf(place, hello), log: facts.log }).open();
+      return createGateway(overSocket(link), signal);
+    }
     const found = await linkTo(place.socket, hello, WELCOME_LIMIT_MS);
     if (found.kind === "linked") return createGateway(overSocket(found.link), signal);
     if (found.kind === "silent" && liveOwner(place.lock) !== undefined) throw silentOwner(liveOwner(place.lock)?.pid);

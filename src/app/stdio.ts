@@ -1,23 +1,11 @@
 /** No command: MCP on standard input and output, as a thin bridge or, with `MEMORY_INDUSTRY_DAEMON=off`, as the whole product. */
-import { environment } from "../config/environment.ts";
-import { connectionVariables } from "../config/variables.ts";
-import { liveOwner } from "../daemon/owner-lock.ts";
 import type { DaemonPaths } from "../daemon/paths.ts";
-import { startDetached } from "../daemon/start-detached.ts";
 import { causeChain, MemoryError, present } from "../kernel/errors.ts";
 import { runBridge } from "../transports/bridge.ts";
 import { standardInput, standardOutput } from "../transports/process-streams.ts";
 import { type ClientOptions, serveClient } from "../transports/stdio.ts";
-import { daemonCommand, handshakeLimit, helloOf, type ProcessFacts, processFacts, signalled } from "./process.ts";
-
-/** How long a bridge waits for its daemon: a first start unpacks a database, a migration may take a while. */
-const START_LIMIT_MS = 60_000;
-
-/** The environment of a daemon: ours, less what belongs to this connection. */
-const daemonEnvironment = () => {
-  const connection = new Set(connectionVariables());
-  return Object.fromEntries(Object.entries(environment()).filter(([name]) => !connection.has(name)));
-};
+import { finderOf } from "./find-daemon.ts";
+import { handshakeLimit, helloOf, type ProcessFacts, processFacts, signalled } from "./process.ts";
 
 /** Speaks MCP until the client is done. @returns exit code */
 export async function runStdio(): Promise<number> {
@@ -50,12 +38,7 @@ async function bridge({ config, log, paths }: ProcessFacts): Promise<number> {
   }
   return await runBridge({
     ...client,
-    socket: place.socket,
-    hello: helloOf("bridge", config),
-    command: daemonCommand,
-    start: (command) => startDetached(command, { paths: place, env: daemonEnvironment() }),
-    heir: () => liveOwner(place.lock)?.heir,
-    startLimitMs: START_LIMIT_MS,
+    ...finderOf(place, helloOf("bridge", config)),
   });
 }
 

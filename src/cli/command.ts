@@ -98,6 +98,11 @@ export interface GatewayOptions {
   readonly project: string | undefined;
   /** Whose repository is meant where no project is named; undefined = the working directory. */
   readonly directory?: string;
+  /**
+   * Where no daemon runs one is started and asked, unless it is switched off. Otherwise the database is opened in this process: right for one command, wrong
+   * for a hook, which every session runs, and whose clock stands still while an engine opens.
+   */
+  readonly startsDaemon?: boolean;
 }
 
 /** The values of the configuration that commands work with, and the directories of this user. */

@@ -91,7 +91,13 @@ export function fakeHost(script: Script = {}): FakeHost {
     }),
     openGateway: async (options) => {
       if (script.failToOpen !== undefined) throw script.failToOpen;
-      life.push([`open ${options.project ?? "-"}`, ...(options.directory === undefined ? [] : [options.directory])].join(" "));
+      life.push(
+        [
+          `open ${options.project ?? "-"}`,
+          ...(options.directory === undefined ? [] : [options.directory]),
+          ...(options.startsDaemon === true ? ["through a daemon"] : []),
+        ].join(" "),
+      );
       const line: Line = {
         exchange: async (request) => {
           const one: Sent = { method: String(request.method), params: Object(request.params) };

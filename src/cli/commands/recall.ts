@@ -67,7 +67,7 @@ async function withinLimit<T>(host: CliHost, work: (road: Gateway) => Promise<T>
     Math.max(0, HOOK_LIMIT_MS - host.runningMs()),
   );
   const whole = async () => {
-    const road = await host.openGateway({ project: undefined });
+    const road = await host.openGateway({ project: undefined, startsDaemon: true });
     const answer = await work(road);
     return { answer, left: Promise.resolve(road[Symbol.asyncDispose]()) };
   };

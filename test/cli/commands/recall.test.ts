@@ -62,6 +62,15 @@ test("what kept a hook from its memories is noted for doctor, and nothing is not
   expect(well.life.some((line) => line.startsWith("noted"))).toBe(false);
 });
 
+test("a hook asks a daemon, starting one where none runs; a person's recall opens what there is", async () => {
+  const hook = fakeHost(answering(found()));
+  await runCli(["recall", "--quiet"], hook);
+  expect(hook.life[0]).toBe("open - through a daemon");
+  const person = fakeHost(answering(found()));
+  await runCli(["recall"], person);
+  expect(person.life[0]).toBe("open -");
+});
+
 test("the time that the program took to start counts", async () => {
   const began = performance.now();
   const late = { ...fakeHost(), runningMs: () => 2_790, openGateway: () => new Promise<never>(() => {}) };
