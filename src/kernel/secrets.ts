@@ -248,6 +248,12 @@ function announces(word: Word, next: Word | undefined): Expectation | undefined 
 
 const privateKey = /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|[\s\S]*)/g;
 
+/** Behind a line break, or behind the blank that a name makes of one: characters of a token and no word of prose. */
+const isRest = (gap: string, text: string): boolean =>
+  /^[A-Za-z0-9+/_-]+={0,2}$/.test(text) &&
+  /[0-9]/.test(text) &&
+  (/^\r?\n$/.test(gap) ? text.length >= 6 : gap === " " && text.length >= 16);
+
 /** All spans of a text, in order, not overlapping. */
 function scan(text: string): Span[] {
   const spans: Span[] = [];
@@ -267,6 +273,10 @@ function scan(text: string): Span[] {
       if (joined !== undefined && joined.at < word.text.length && providerToken(next.text) === undefined)
         found.push({ from: word.at + joined.at, to: next.at + next.text.length, label: joined.label, certain: true, wordAt: word.at });
     }
+    // A token that was cut where it was long enough already: its rest is hidden with it.
+    const cut = found.at(-1);
+    if (cut?.certain && cut.to === word.at + word.text.length && next !== undefined && isRest(word.gap, next.text))
+      found[found.length - 1] = { ...cut, to: next.at + next.text.length };
     spans.push(...found);
     expected = announces(word, next);
   }
