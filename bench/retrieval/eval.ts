@@ -14,54 +14,32 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { mean } from "../../src/domain/retrieval/metrics.ts";
 import { comparePaired, type PairedComparison } from "../../src/domain/retrieval/statistics.ts";
-import type { Embedder } from "../../src/inference/port.ts";
 import type { CallContext } from "../../src/kernel/context.ts";
 import { newId } from "../../src/kernel/ids.ts";
-import { silentLogger } from "../../src/kernel/logger.ts";
 import { VERSION } from "../../src/kernel/version.ts";
-import { createChunks } from "../../src/services/chunks.ts";
-import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
-import { createVectors } from "../../src/services/embedding/vectors.ts";
-import { loadCorpus } from "../../src/services/evaluation/corpus.ts";
-import { type Dataset, readDataset } from "../../src/services/evaluation/dataset.ts";
+import type { Dataset } from "../../src/services/evaluation/dataset.ts";
 import { createEvaluation, DEFAULT_SETTINGS } from "../../src/services/evaluation/evaluation.ts";
 import type { EvaluationSettings } from "../../src/services/evaluation/report.ts";
 import { createSearch } from "../../src/services/search/search.ts";
-import type { Database } from "../../src/store/port.ts";
 import { faroAsAsked } from "../../src/tools/search.ts";
-import { corpusFile, corpusProjects } from "../support/corpus.ts";
 import { benchContext, benchFolder, openBenchDatabase, realEmbedder, withoutModel } from "./bench-database.ts";
-import { sharedFolder } from "./eval-sets.ts";
+import {
+  type DevelopmentSet,
+  datasetOf,
+  developmentSets,
+  entitiesOf,
+  loadDevelopmentSets,
+  type Part,
+  projectName,
+} from "./development-sets.ts";
 import { remembering } from "./remembering.ts";
-
-interface Part {
-  readonly corpus: string;
-  readonly questions: string;
-}
-const SETS: readonly { readonly name: string; readonly parts: readonly Part[] }[] = [
-  {
-    name: "LoCoMo",
-    parts: ["26", "30", "41", "42", "43"].map((chat) => ({ corpus: `locomo/conv-${chat}`, questions: `locomo/conv-${chat}` })),
-  },
-  { name: "en", parts: [{ corpus: "xquad-r/en", questions: "xquad-r/en" }] },
-  { name: "es", parts: [{ corpus: "xquad-r/es", questions: "xquad-r/es" }] },
-  { name: "zh", parts: [{ corpus: "xquad-r/zh", questions: "xquad-r/zh" }] },
-  { name: "es>en", parts: [{ corpus: "xquad-r/en", questions: "xquad-r/es-to-en" }] },
-  { name: "zh>en", parts: [{ corpus: "xquad-r/en", questions: "xquad-r/zh-to-en" }] },
-  { name: "CoSQA", parts: [{ corpus: "cosqa/", questions: "cosqa/" }] },
-  { name: "public", parts: corpusProjects.map((project) => ({ corpus: project, questions: project })) },
-];
-function fileOf(stem: string, kind: "corpus" | "questions"): string {
-  const project = corpusProjects.find((name) => name === stem);
-  if (project !== undefined) return corpusFile(project, kind);
-  return join(sharedFolder(), "data/eval", stem.endsWith("/") ? `${stem}${kind}.jsonl` : `${stem}.${kind}.jsonl`);
-}
+import { counted, randomReranker } from "./rerankers.ts";
 
 interface Variant {
   readonly name: string;
   readonly settings?: Partial<EvaluationSettings>;
-  /** A session is open whose goal names the corpus's first entity. */
-  readonly session?: boolean;
+  /** A session is open whose goal names the corpus's first entity, or that of the memory which answers. */
+  readonly session?: "elsewhere" | "asked";
   readonly needsModel?: boolean;
 }
 const BASE = "scores";
@@ -79,9 +57,12 @@ const VARIANTS: readonly Variant[] = [
   { name: "rrf without text", settings: { fusion: "rrf", text: false } },
   { name: "scores without entities", settings: { entityLeg: false } },
   { name: "rrf without entities", settings: { fusion: "rrf", entityLeg: false } },
-  { name: "scores in a session", session: true },
+  { name: "scores, session elsewhere", session: "elsewhere" },
+  { name: "scores, session on it", session: "asked" },
   { name: "scores diversified", settings: { diversify: true } },
   { name: "scores by cover density", settings: { coverDensity: true } },
+  // Random weights: its order is noise, its time and its fallbacks are what the stage costs without a model's own work.
+  { name: "scores, tiny reranker", settings: { rerank: true } },
 ];
 
 const args = process.argv.slice(2);
@@ -89,48 +70,11 @@ const listed = (flag: string) => args[args.indexOf(flag) + 1]?.split(",") ?? [];
 const chosen = <T extends { readonly name: string }>(all: readonly T[], flag: string) =>
   args.includes(flag) ? all.filter(({ name }) => listed(flag).includes(name)) : all;
 
-const idRow = z.object({ id: z.string() });
-
-const projectName = (part: Part) => part.corpus;
-
-/** Every corpus in a project of its own; what is there already is not loaded again. */
-async function loadAll(db: Database, embedder: Embedder, sets: typeof SETS): Promise<Map<string, string>> {
-  const projects = new Map<string, string>();
-  const chunks = createChunks({ thresholdChars: 1_800, sizeChars: 1_400 });
-  const queue = createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger });
-  for (const part of sets.flatMap(({ parts }) => parts)) {
-    const name = projectName(part);
-    if (projects.has(name)) continue;
-    const id = newId();
-    const made = await db.write(benchContext(), async (tx) =>
-      tx.run(sql`
-      insert into brain_projects (id, name) values (${id}::uuid, ${name}::text) on conflict (name) do nothing`),
-    );
-    if (made === 0) {
-      const found = await db.read(benchContext(), (tx) =>
-        tx.first({ schema: idRow, statement: sql`select id from brain_projects where name = ${name}::text` }),
-      );
-      projects.set(name, found?.id ?? "");
-      continue;
-    }
-    projects.set(name, id);
-    const startedAt = performance.now();
-    const text = readFileSync(fileOf(part.corpus, "corpus"), "utf8");
-    const loaded = await loadCorpus({ db, chunks, queue }, benchContext({ kind: "project", id }), text, 3_600_000);
-    console.error(
-      `${name}: ${loaded.observations} rows, ${loaded.entities} entities, ${loaded.chunks} pieces, ${loaded.withoutVector} without vector, ${Math.round(performance.now() - startedAt)} ms`,
-    );
-  }
-  await queue.drain(3_600_000);
-  await queue.stop();
-  return projects;
-}
-
 const models = args.includes("--no-model") ? withoutModel : await realEmbedder();
 const lexicalOnly = models === withoutModel;
 const { db } = await openBenchDatabase(lexicalOnly ? "eval-words" : "eval", { anew: args.includes("--anew") });
-const sets = chosen(SETS, "--sets");
-const projects = await loadAll(db, models, sets);
+const sets = chosen(developmentSets, "--sets");
+const projects = await loadDevelopmentSets(db, models, sets);
 await db.asOwner((connection) => connection.query("vacuum analyze brain_postings"));
 await db.asOwner((connection) => connection.query("vacuum analyze brain_observations"));
 
@@ -153,13 +97,6 @@ async function sessionOf(projectId: string): Promise<{ id: string; startedAt: st
   return { id, startedAt: "9999-01-01T00:00:00.000000+00:00" };
 }
 
-const datasets = new Map<string, Dataset>();
-const datasetOf = (stem: string): Dataset => {
-  const known = datasets.get(stem) ?? readDataset(readFileSync(fileOf(stem, "questions"), "utf8"));
-  datasets.set(stem, known);
-  return known;
-};
-
 /** One number a question, in the order of the questions. */
 interface Scores {
   readonly ndcg: readonly number[];
@@ -170,11 +107,16 @@ interface Cost {
   readonly tokens: number;
   readonly p50: number;
   readonly p95: number;
+  /** Pairs that the reranker read a question, and questions that it gave back unread. */
+  readonly pairs: number;
+  readonly unranked: number;
 }
 
 const timed = args.includes("--timed");
 const { db: asked, forget } = timed ? { db, forget: () => {} } : remembering(db);
-const service = createSearch({ db: asked, embedder: models, fusion: "scores", entityLeg: true });
+const reranker = await randomReranker();
+const { stage, count } = counted(reranker);
+const service = createSearch({ db: asked, embedder: models, fusion: "scores", entityLeg: true, rerank: stage });
 const evaluation = createEvaluation({
   db,
   ask: faroAsAsked({ search: service, presentation: { compactChars: 1_200 } }),
@@ -182,17 +124,31 @@ const evaluation = createEvaluation({
   facts: { version: VERSION, commit: git, fusion: "scores", models: { embedder: models.label } },
 });
 
-async function measure(set: (typeof SETS)[number], variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
+/** The questions of a part as they are asked together: all of them, or each with a goal of its own. */
+function asksOf(part: Part, { session }: Variant): { dataset: Dataset; goal: string | undefined }[] {
+  const dataset = datasetOf(part.questions);
+  if (session !== "asked") return [{ dataset, goal: undefined }];
+  const entityOf = entitiesOf(part);
+  return dataset.questions.map((question) => {
+    const entity = question.relevantIds.map((id) => entityOf.get(id)).find((name) => name !== undefined);
+    return { dataset: { ...dataset, questions: [question] }, goal: entity === undefined ? undefined : `finish what concerns ${entity}` };
+  });
+}
+
+async function measure(set: DevelopmentSet, variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
   const reports = [];
+  count.reset();
   for (const part of set.parts) {
     const id = projects.get(projectName(part)) ?? "";
     const ctx: CallContext = {
       ...benchContext({ kind: "project", id }),
-      session: variant.session === true ? await sessionOf(id) : undefined,
+      session: variant.session === "elsewhere" ? await sessionOf(id) : undefined,
     };
-    const { metrics } = await evaluation.run(ctx, datasetOf(part.questions), { ...DEFAULT_SETTINGS, ...variant.settings, lexicalOnly });
-    if (metrics.missingIds > 0 || metrics.unmeasurable > 0) throw new Error(`${part.corpus}: ${metrics.missingIds} ids are missing`);
-    reports.push(metrics);
+    for (const { dataset, goal } of asksOf(part, variant)) {
+      const { metrics } = await evaluation.run(ctx, dataset, { ...DEFAULT_SETTINGS, ...variant.settings, goal, lexicalOnly });
+      if (metrics.missingIds > 0 || metrics.unmeasurable > 0) throw new Error(`${part.corpus}: ${metrics.missingIds} ids are missing`);
+      reports.push(metrics);
+    }
   }
   const perQuery = reports.flatMap((metrics) => metrics.perQuery);
   return {
@@ -205,6 +161,8 @@ async function measure(set: (typeof SETS)[number], variant: Variant): Promise<{ 
       tokens: mean(reports.map(({ meanTokens }) => meanTokens)),
       p50: mean(reports.map(({ latencyP50Ms }) => latencyP50Ms)),
       p95: mean(reports.map(({ latencyP95Ms }) => latencyP95Ms)),
+      pairs: count.asked === 0 ? 0 : count.pairs / count.asked,
+      unranked: count.unranked,
     },
   };
 }
@@ -214,10 +172,10 @@ const keptRow = z.object({
   set: z.string(),
   variant: z.string(),
   scores: z.object({ ndcg: z.array(z.number()), recallAtOne: z.array(z.number()), reciprocalRank: z.array(z.number()) }),
-  cost: z.object({ tokens: z.number(), p50: z.number(), p95: z.number() }),
+  cost: z.object({ tokens: z.number(), p50: z.number(), p95: z.number(), pairs: z.number(), unranked: z.number() }),
 });
 const kept = (existsSync(keptPath) ? readFileSync(keptPath, "utf8").trim().split("\n") : []).map((line) => keptRow.parse(JSON.parse(line)));
-async function keptOrMeasured(set: (typeof SETS)[number], variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
+async function keptOrMeasured(set: DevelopmentSet, variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
   const known = kept.find((row) => row.set === set.name && row.variant === variant.name);
   if (known !== undefined) return known;
   const measured = await measure(set, variant);
@@ -259,8 +217,10 @@ table("nDCG@10 (first position undiscounted)", ({ ndcg }) => ndcg);
 table("recall@1", ({ recallAtOne }) => recallAtOne);
 table("MRR", ({ reciprocalRank }) => reciprocalRank);
 
-console.log("\ncost of an answer, mean over the sets (tokens of the verbose form; p50 and p95 in milliseconds)");
-const columns = timed ? (["tokens", "p50", "p95"] as const) : (["tokens"] as const);
+console.log(
+  "\ncost of an answer, mean over the sets (tokens of the verbose form; p50 and p95 in milliseconds, the question's vector remembered)",
+);
+const columns = timed ? (["tokens", "p50", "p95", "pairs", "unranked"] as const) : (["tokens", "pairs", "unranked"] as const);
 console.log("".padEnd(24), ...columns.map((name) => name.padStart(8)));
 for (const { name } of variants) {
   const mine = costs.get(name) ?? [];
@@ -294,5 +254,6 @@ if (variants.some(({ name }) => name === BASE) && ablations.length > 0) {
     console.log(`${name}: ${cells.join(" · ")}`);
   }
 }
+await reranker.close();
 await models.close();
 await db[Symbol.asyncDispose]();

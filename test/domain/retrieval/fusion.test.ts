@@ -16,6 +16,10 @@ const arm: fc.Arbitrary<Arm> = fc.record({
   name: fc.constantFrom(...armNames),
   hits,
   coverage: fc.double({ min: 0, max: 1, noNaN: true }),
+  spelt: fc.option(
+    fc.record({ ids: fc.subarray([..."abcdefgh"]).map((ids) => new Set(ids)), coverage: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    { nil: undefined },
+  ),
 });
 const arms = fc.uniqueArray(arm, { selector: (each) => each.name, maxLength: 4 });
 
@@ -69,9 +73,68 @@ describe("fusion of scores", () => {
 
   test("first in every arm → 1, and nothing exceeds it", () => {
     const first = list(["a", 3], ["b", 1]);
-    const everywhere = armNames.map((name): Arm => ({ name, hits: first, coverage: 1 }));
-    expect(fuseByScores(everywhere)[0]?.fusedScore).toBeCloseTo(1, 12);
+    for (const spelt of [undefined, { ids: new Set("a"), coverage: 0.4 }]) {
+      const everywhere = armNames.map((name): Arm => ({ name, hits: first, coverage: 1, spelt }));
+      expect(fuseByScores(everywhere)[0]?.fusedScore).toBeCloseTo(1, 12);
+    }
     fc.assert(fc.property(arms, (given) => fuseByScores(given).every((row) => row.fusedScore >= 0 && row.fusedScore <= 1 + 1e-9)));
+  });
+});
+
+describe("the text arm beside BM25", () => {
+  const bm25: Arm = { name: "bm25", hits: list(["a", 10], ["b", 8], ["c", 4]), coverage: 0.6 };
+
+  test("rows that both list by the same words keep the order of BM25, near-equals aside", () => {
+    const both = hits.chain((found) =>
+      fc.tuple(
+        fc.constant(found),
+        fc.shuffledSubarray(found).map((rows) => rows.map(({ id }, at) => ({ id, score: 1 / (1 + at) }))),
+      ),
+    );
+    fc.assert(
+      fc.property(both, ([found, beside]) => {
+        const best = found[0]?.score ?? 0;
+        const scoreOf = new Map(found.map(({ id, score }) => [id, best > 0 ? score / best : 1]));
+        const arms: Arm[] = [
+          { name: "bm25", hits: found, coverage: 1 },
+          { name: "text", hits: beside, coverage: 1 },
+        ];
+        const order = ids(fuseByScores(arms)).map((id) => scoreOf.get(id) ?? 0);
+        // No row passes one that BM25 gives a hundredth of the scale more.
+        for (const [at, score] of order.entries()) expect(Math.max(0, ...order.slice(at + 1)) - score).toBeLessThan(0.0103);
+      }),
+    );
+  });
+
+  test("of two rows that BM25 calls equal, the one that the text arm prefers comes first", () => {
+    const equals: Arm = { name: "bm25", hits: list(["a", 5], ["b", 5]), coverage: 1 };
+    expect(ids(fuseByScores([equals, { name: "text", hits: list(["b", 0.6], ["a", 0.4]), coverage: 1 }]))).toEqual(["b", "a"]);
+  });
+
+  test("what near spellings found speaks as loud as they cover the question beside the words", () => {
+    const shareOf = (coverage: number) => {
+      const text: Arm = { name: "text", hits: list(["x", 0.7], ["a", 0.3]), coverage: 0.6, spelt: { ids: new Set("x"), coverage } };
+      return fuseByScores([bm25, text]).find(({ id }) => id === "x")?.shares.text ?? 0;
+    };
+    // .01 whispered, .99 · spelt ÷ (spelt + .6) beside it.
+    expect(shareOf(0.6)).toBeCloseTo(0.505, 12);
+    expect(shareOf(0.2)).toBeCloseTo(0.2575, 12);
+    expect(shareOf(0)).toBeCloseTo(0.109, 12);
+  });
+
+  test("a row that BM25 does not list keeps a tenth of the voice", () => {
+    const text: Arm = { name: "text", hits: list(["episode", 1], ["a", 1], ["b", 0.5]), coverage: 0.6 };
+    const found = fuseByScores([bm25, text]);
+    expect(found.find(({ id }) => id === "episode")?.shares.text).toBeCloseTo(0.109, 12);
+    expect(ids(found)).toEqual(["a", "b", "c", "episode"]);
+  });
+
+  test("without BM25 it has the whole voice", () => {
+    const text: Arm = { name: "text", hits: list(["a", 1], ["b", 0]), coverage: 0, spelt: { ids: new Set("b"), coverage: 1 } };
+    expect(fuseByScores([text, { name: "bm25", hits: [] }]).map(({ id, shares }) => [id, shares.text])).toEqual([
+      ["a", 1],
+      ["b", 0.01],
+    ]);
   });
 });
 

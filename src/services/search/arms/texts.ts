@@ -1,4 +1,5 @@
 /** The text arm: what the words found, and what words spelt like the unknown ones find, scored by full text, likeness of names and importance. */
+import type { Spelt } from "../../../domain/retrieval/fusion.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
 import { firstChars } from "../../../kernel/text.ts";
 import type { Tx } from "../../../store/port.ts";
@@ -16,12 +17,14 @@ export interface TextHits {
   readonly coverDensity: readonly Hit[];
   /** Share of the question that the best row has; by near spellings where the words themselves found nothing. */
   readonly coverage: number;
+  /** What near spellings found; undefined where they found nothing. */
+  readonly spelt: Spelt | undefined;
   readonly kinds: ReadonlyMap<string, RowKind>;
 }
 
 /** Weight of a near spelling in a score: that of a match (`retrieval.md` §2.5). */
 const SPELLING_WEIGHT = 0.7;
-/** Rows of each kind that are scored, the best of BM25: the arm has a tenth of the words' voice, and its score reads the row itself. */
+/** Rows of each kind that are scored, the best of BM25: beside it they hardly speak, and the arm's score reads the row itself. */
 const DEPTH = 40;
 
 /** Characters of a question that names are compared with: no name is longer, and trigrams of a page resemble none. */
@@ -40,7 +43,7 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
     ]),
   );
   const kinds = new Map(rowKinds.flatMap((kind) => (found[kind] ?? []).map((id): [string, RowKind] => [id, kind])));
-  if (kinds.size === 0) return { byKind: new Map(), merged: [], coverDensity: [], coverage: 0, kinds };
+  if (kinds.size === 0) return { byKind: new Map(), merged: [], coverDensity: [], coverage: 0, spelt: undefined, kinds };
   const rows = await tx.all(
     textScores({
       found,
@@ -53,6 +56,7 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
   search.ages.learn(rows);
   // A near spelling is worth what it is like, and only for the part of the question that it stands for.
   const likeness = near.reduce((sum, { similarity }) => sum + similarity, 0) / Math.max(analysis.words.length, 1);
+  const speltCoverage = Math.min((spelt?.coverage ?? 0) * likeness, 1);
   const closeness = (id: string) => Math.min(spelt?.covers.get(id) ?? 0, 1) * likeness;
   const byKind = new Map<RowKind, Hit[]>();
   for (const { kind, id, score } of rows) {
@@ -76,7 +80,8 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
     byKind: new Map([...byKind.keys()].map((kind, at) => [kind, lists[at] ?? []])),
     merged,
     coverDensity: density,
-    coverage: words.kinds.size > 0 ? words.coverage : Math.min((spelt?.coverage ?? 0) * likeness, 1),
+    coverage: words.kinds.size > 0 ? words.coverage : speltCoverage,
+    spelt: spelt === undefined ? undefined : { ids: new Set(spelt.covers.keys()), coverage: speltCoverage },
     kinds,
   };
 }
