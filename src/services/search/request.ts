@@ -40,6 +40,8 @@ export interface Ablation {
   readonly noEntityLeg?: boolean;
   /** In place of the fusion that is configured. */
   readonly fusion?: FusionMode;
+  /** The reranker reads only rows that no word arm found. */
+  readonly rerankUnfound?: boolean;
   /** The goals of a session that is not there: lifts what they are about. */
   readonly goals?: readonly string[];
 }

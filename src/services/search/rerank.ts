@@ -49,18 +49,26 @@ export function passageOf({ kind, row, chunk }: Pick<Found, "kind" | "row" | "ch
   return row.entity === null ? text : `${row.entity}: ${text}`;
 }
 
-/** @throws MemoryError `cancelled` */
+/** A row that no word of the question found. */
+const isUnfound = ({ shares }: Found) => shares.text === 0 && shares.bm25 === 0;
+
+/**
+ * @param unfoundOnly reads the rows that no word arm found, which then share the places that they held (decision 0032).
+ * @throws MemoryError `cancelled`
+ */
 export async function rerankRows(
   stage: RerankStage | undefined,
   ctx: Pick<CallContext, "deadline" | "signal">,
   query: string,
   rows: readonly Found[],
+  unfoundOnly = false,
 ): Promise<Reranked> {
   if (stage === undefined) {
     return { rows, unranked: { code: "no_model", reason: NO_RERANKER } };
   }
   const ordered = [...rows].sort((a, b) => b.total - a.total || byAge(a.row, b.row));
-  const head = ordered.slice(0, stage.depth);
+  const pool = ordered.slice(0, stage.depth);
+  const head = unfoundOnly ? pool.filter(isUnfound) : pool;
   // One row has no order, but whoever asked for a model that is not there should hear it.
   if (head.length < 2 && stage.reranker.status().state !== "missing") return { rows, unranked: undefined };
   const limits = { deadline: boundedBy(ctx.deadline, stage.timeoutMs), signal: ctx.signal };
@@ -72,7 +80,14 @@ export async function rerankRows(
   const scored = head
     .map((found, at) => ({ ...found, total: answer.values[at] ?? 0 }))
     .sort((a, b) => b.total - a.total || byAge(a.row, b.row));
+  if (unfoundOnly) return { rows: inTheirPlaces(ordered, head, scored), unranked: undefined };
   return { rows: [...scored, ...behind(ordered.slice(stage.depth), scored.at(-1)?.total ?? 0)], unranked: undefined };
+}
+
+/** The rows that were read, in their new order, in the places and with the totals that they held; all others where they were. */
+function inTheirPlaces(ordered: readonly Found[], read: readonly Found[], scored: readonly Found[]): Found[] {
+  const places = new Map(read.map((found, at) => [found, scored[at] ?? found]));
+  return ordered.map((found) => ({ ...(places.get(found) ?? found), total: found.total }));
 }
 
 /** The stage's own budget, or its share of the call where less is left. */

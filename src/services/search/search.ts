@@ -145,7 +145,7 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
       const { outcome, rows, connections, texts, wordsLeftOut, unseen, peers, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
-        finished === undefined ? await rerankRows(rerank, ctx, request.query, rows) : { rows, unranked: undefined };
+        finished === undefined ? await rerankRows(rerank, ctx, request.query, rows, ablation.rerankUnfound) : { rows, unranked: undefined };
       const last = finished === undefined ? await runLegs(db, ctx, (run) => finish(run, ranked, texts)) : { value: finished, failed: [] };
       const value = { ...last.value, connections, peers };
       const failed = [...first.failed, ...last.failed];

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Answer as ModelAnswer, ModelState, NoAnswerCode, Reranker } from "../../../src/inference/port.ts";
 import { deadlineIn, noDeadline } from "../../../src/kernel/deadline.ts";
+import type { Found } from "../../../src/services/search/request.ts";
 import { passageOf, type RerankStage, rerankRows, wantsRerank } from "../../../src/services/search/rerank.ts";
 import { eachEngine } from "../../support/engines.ts";
 import { callContext, faroOver, idsOf, rowsOf, seedError, seedMany, seedObservation } from "../../support/search.ts";
@@ -125,6 +126,62 @@ eachEngine("reranking", (engine) => {
     await ask({ query: "walnut", rerank: true }, callContext({ deadline: deadlineIn(10_000, () => 0) }));
     expect(asked[0]?.remainingMs).toBeGreaterThan(19_000);
     expect(asked[1]?.remainingMs).toBe(8_000);
+  });
+});
+
+describe("reading only what no word found", () => {
+  const row = {
+    kind: 0,
+    label: null,
+    solution: null,
+    resolved: null,
+    importance: null,
+    createdAt: "",
+    evidence: null,
+    verifiedAt: null,
+    tags: null,
+  };
+  const found = (content: string, total: number, words: number): Found => ({
+    kind: "observation",
+    row: { ...row, id: content, entity: "e", content },
+    total,
+    fusedScore: total,
+    shares: { text: 0, vector: total - words, bm25: words, entity: 0 },
+    raw: {},
+    sessionBoosted: false,
+    entityFactoid: false,
+    associative: false,
+    pprExpanded: false,
+  });
+  const rows = [
+    found("words", 0.9, 0.5),
+    found("near", 0.8, 0),
+    found("more words", 0.7, 0.1),
+    found("nearer", 0.6, 0),
+    found("far", 0.5, 0),
+  ];
+  const limits = { deadline: noDeadline, signal: new AbortController().signal };
+
+  test("they change places among themselves, with the totals of the places; the others stay", async () => {
+    const { asked, rerank } = stageOf((passage) => ({ "e: nearer": 0.9, "e: near": 0.5 })[passage] ?? 0.1);
+    const { rows: ranked } = await rerankRows(rerank, limits, "q", rows, true);
+    expect(asked[0]?.passages).toEqual(["e: near", "e: nearer", "e: far"]);
+    expect(ranked.map(({ row: { id }, total }) => [id, total])).toEqual([
+      ["words", 0.9],
+      ["nearer", 0.8],
+      ["more words", 0.7],
+      ["near", 0.6],
+      ["far", 0.5],
+    ]);
+  });
+
+  test("beyond the depth nothing is read, and where the words found all nothing is asked", async () => {
+    const { asked, rerank } = stageOf(() => 0.5, { depth: 4 });
+    await rerankRows(rerank, limits, "q", rows, true);
+    expect(asked[0]?.passages).toEqual(["e: near", "e: nearer"]);
+    const worded = rows.filter(({ shares }) => shares.bm25 > 0);
+    expect((await rerankRows(rerank, limits, "q", worded, true)).rows).toEqual(worded);
+    expect(asked).toHaveLength(1);
   });
 });
 
