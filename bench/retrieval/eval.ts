@@ -4,7 +4,7 @@
  *   bun bench/retrieval/eval.ts [--no-model] [--sets LoCoMo,en,…] [--variants scores,rrf,…] [--anew] [--timed]
  *
  * Statements that a variant before asked already are answered from memory, so times are shown with --timed alone, which asks each anew.
- * What was measured at a commit is kept, so that a run that is cut short goes on where it was, and the tables show all of it.
+ * What was measured at a state of `src` is kept, so that a run that is cut short goes on where it was, and the tables show all of it.
  */
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
@@ -107,6 +107,8 @@ interface Cost {
   readonly tokens: number;
   readonly p50: number;
   readonly p95: number;
+  /** Processor time of a question in milliseconds, the embedded engine's included: what a busy machine does not falsify. */
+  readonly cpu: number;
   /** Pairs that the reranker read a question, and questions that it gave back unread. */
   readonly pairs: number;
   readonly unranked: number;
@@ -138,6 +140,7 @@ function asksOf(part: Part, { session }: Variant): { dataset: Dataset; goal: str
 async function measure(set: DevelopmentSet, variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
   const reports = [];
   count.reset();
+  const before = process.cpuUsage();
   for (const part of set.parts) {
     const id = projects.get(projectName(part)) ?? "";
     const ctx: CallContext = {
@@ -150,6 +153,7 @@ async function measure(set: DevelopmentSet, variant: Variant): Promise<{ scores:
       reports.push(metrics);
     }
   }
+  const { user, system } = process.cpuUsage(before);
   const perQuery = reports.flatMap((metrics) => metrics.perQuery);
   return {
     scores: {
@@ -161,18 +165,20 @@ async function measure(set: DevelopmentSet, variant: Variant): Promise<{ scores:
       tokens: mean(reports.map(({ meanTokens }) => meanTokens)),
       p50: mean(reports.map(({ latencyP50Ms }) => latencyP50Ms)),
       p95: mean(reports.map(({ latencyP95Ms }) => latencyP95Ms)),
+      cpu: (user + system) / 1_000 / Math.max(perQuery.length, 1),
       pairs: count.asked === 0 ? 0 : count.pairs / count.asked,
       unranked: count.unranked,
     },
   };
 }
 
-const keptPath = join(benchFolder(), `eval-${git}-${lexicalOnly ? "words" : "e5"}${timed ? "-timed" : ""}.jsonl`);
+const sources = Bun.spawnSync(["git", "rev-parse", "--short", "HEAD:src"]).stdout.toString().trim();
+const keptPath = join(benchFolder(), `eval-${sources}-${lexicalOnly ? "words" : "e5"}${timed ? "-timed" : ""}.jsonl`);
 const keptRow = z.object({
   set: z.string(),
   variant: z.string(),
   scores: z.object({ ndcg: z.array(z.number()), recallAtOne: z.array(z.number()), reciprocalRank: z.array(z.number()) }),
-  cost: z.object({ tokens: z.number(), p50: z.number(), p95: z.number(), pairs: z.number(), unranked: z.number() }),
+  cost: z.object({ tokens: z.number(), p50: z.number(), p95: z.number(), cpu: z.number(), pairs: z.number(), unranked: z.number() }),
 });
 const kept = (existsSync(keptPath) ? readFileSync(keptPath, "utf8").trim().split("\n") : []).map((line) => keptRow.parse(JSON.parse(line)));
 async function keptOrMeasured(set: DevelopmentSet, variant: Variant): Promise<{ scores: Scores; cost: Cost }> {
@@ -218,9 +224,9 @@ table("recall@1", ({ recallAtOne }) => recallAtOne);
 table("MRR", ({ reciprocalRank }) => reciprocalRank);
 
 console.log(
-  "\ncost of an answer, mean over the sets (tokens of the verbose form; p50 and p95 in milliseconds, the question's vector remembered)",
+  "\ncost of an answer, mean over the sets (tokens of the verbose form; p50, p95 and processor time in milliseconds, the question's vector remembered)",
 );
-const columns = timed ? (["tokens", "p50", "p95", "pairs", "unranked"] as const) : (["tokens", "pairs", "unranked"] as const);
+const columns = timed ? (["tokens", "p50", "p95", "cpu", "pairs", "unranked"] as const) : (["tokens", "pairs", "unranked"] as const);
 console.log("".padEnd(24), ...columns.map((name) => name.padStart(8)));
 for (const { name } of variants) {
   const mine = costs.get(name) ?? [];
