@@ -25,13 +25,14 @@ export interface Arm {
    * trigram similarity where BM25 has nothing. The others do without.
    */
   readonly coverage?: number;
-  /** Text arm: what near spellings found, which BM25 cannot see; absent where no word of the question was spelt like one of the index. */
-  readonly spelt?: Spelt | undefined;
+  /** Text arm: its rows that BM25 cannot see; absent where there are none. */
+  readonly beyond?: Beyond | undefined;
 }
 
-export interface Spelt {
+export interface Beyond {
+  /** Rows that only near spellings of the question's words found, or of a kind whose words BM25 does not index. */
   readonly ids: ReadonlySet<string>;
-  /** Share 0–1 of the question that the best of these rows has by the words that stand in. */
+  /** Share 0–1 of the question that the best of these rows has by the words that stand in; 0 where none does. */
   readonly coverage: number;
 }
 
@@ -62,7 +63,7 @@ const ZEROS: Readonly<Record<ArmName, "nothing" | "median">> = { text: "median",
  * near-equals. Flat from .002 to .02 without a model; .05 lies below BM25 alone on zh→en, a tenth on LoCoMo too.
  */
 const ECHO = 0.01;
-/** At least this is left to rows that BM25 does not list at all: episodes, whose words it does not index. */
+/** At least this is left to rows that BM25 cannot see: episodes are found by the words themselves, without standing in for one. */
 const LEAST_BEYOND = 0.1;
 
 /**
@@ -100,16 +101,15 @@ function scaled({ name, hits }: Arm): Hit[] {
 const asSpeaker = (arm: Arm, part = 1): Speaker => ({ name: arm.name, voice: VOICES[arm.name], part, scores: scaled(arm) });
 
 /**
- * The text arm beside BM25. Most of its rows BM25 lists by the same words and orders better, so there it only whispers. What BM25 does not see,
+ * The text arm beside BM25. Most of its rows BM25 knows by the same words and orders better, so there it only whispers. What BM25 cannot see,
  * rows found by words that are spelt like those of the question, speaks as loud as it covers the question beside BM25.
  */
 function textBeside(bm25: Arm, text: Arm): Speaker[] {
-  const listed = new Set(bm25.hits.map(({ id }) => id));
   const whole = asSpeaker(text, ECHO);
-  const beyond = whole.scores.filter(({ id }) => !listed.has(id) || text.spelt?.ids.has(id));
+  const beyond = whole.scores.filter(({ id }) => text.beyond?.ids.has(id));
   if (beyond.length === 0) return [asSpeaker(bm25, 1 - ECHO), whole];
-  const [known, spelt] = [bm25.coverage ?? 1, text.spelt?.coverage ?? 0];
-  const part = Math.max(LEAST_BEYOND, known + spelt > 0 ? spelt / (known + spelt) : 0);
+  const [known, stoodFor] = [bm25.coverage ?? 1, text.beyond?.coverage ?? 0];
+  const part = Math.max(LEAST_BEYOND, known + stoodFor > 0 ? stoodFor / (known + stoodFor) : 0);
   return [asSpeaker(bm25, (1 - ECHO) * (1 - part)), whole, { ...whole, part: (1 - ECHO) * part, scores: beyond }];
 }
 

@@ -121,7 +121,7 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
   if (texts !== undefined && wantsText) {
     // Ranks are compared inside a kind, scores across them.
     const lists = g.fusion === "rrf" ? [...texts.byKind.values()] : [texts.merged];
-    for (const hits of lists) arms.push({ name: "text", hits, coverage: texts.coverage, spelt: texts.spelt });
+    for (const hits of lists) arms.push({ name: "text", hits, coverage: texts.coverage, beyond: texts.beyond });
   }
   if (near !== undefined) arms.push({ name: "vector", hits: near.hits });
   if (request.enableBm25 && words !== undefined) arms.push({ name: "bm25", hits: third, coverage: words.coverage });

@@ -16,7 +16,7 @@ const arm: fc.Arbitrary<Arm> = fc.record({
   name: fc.constantFrom(...armNames),
   hits,
   coverage: fc.double({ min: 0, max: 1, noNaN: true }),
-  spelt: fc.option(
+  beyond: fc.option(
     fc.record({ ids: fc.subarray([..."abcdefgh"]).map((ids) => new Set(ids)), coverage: fc.double({ min: 0, max: 1, noNaN: true }) }),
     { nil: undefined },
   ),
@@ -73,8 +73,8 @@ describe("fusion of scores", () => {
 
   test("first in every arm → 1, and nothing exceeds it", () => {
     const first = list(["a", 3], ["b", 1]);
-    for (const spelt of [undefined, { ids: new Set("a"), coverage: 0.4 }]) {
-      const everywhere = armNames.map((name): Arm => ({ name, hits: first, coverage: 1, spelt }));
+    for (const beyond of [undefined, { ids: new Set("a"), coverage: 0.4 }]) {
+      const everywhere = armNames.map((name): Arm => ({ name, hits: first, coverage: 1, beyond }));
       expect(fuseByScores(everywhere)[0]?.fusedScore).toBeCloseTo(1, 12);
     }
     fc.assert(fc.property(arms, (given) => fuseByScores(given).every((row) => row.fusedScore >= 0 && row.fusedScore <= 1 + 1e-9)));
@@ -113,7 +113,7 @@ describe("the text arm beside BM25", () => {
 
   test("what near spellings found speaks as loud as they cover the question beside the words", () => {
     const shareOf = (coverage: number) => {
-      const text: Arm = { name: "text", hits: list(["x", 0.7], ["a", 0.3]), coverage: 0.6, spelt: { ids: new Set("x"), coverage } };
+      const text: Arm = { name: "text", hits: list(["x", 0.7], ["a", 0.3]), coverage: 0.6, beyond: { ids: new Set("x"), coverage } };
       return fuseByScores([bm25, text]).find(({ id }) => id === "x")?.shares.text ?? 0;
     };
     // .01 whispered, .99 · spelt ÷ (spelt + .6) beside it.
@@ -122,15 +122,16 @@ describe("the text arm beside BM25", () => {
     expect(shareOf(0)).toBeCloseTo(0.109, 12);
   });
 
-  test("a row that BM25 does not list keeps a tenth of the voice", () => {
-    const text: Arm = { name: "text", hits: list(["episode", 1], ["a", 1], ["b", 0.5]), coverage: 0.6 };
+  test("an episode, which BM25 cannot see, keeps a tenth of the voice; a row that its list is too short for only whispers", () => {
+    const beyond = { ids: new Set(["episode"]), coverage: 0 };
+    const text: Arm = { name: "text", hits: list(["episode", 1], ["late", 1], ["a", 1], ["b", 0.5]), coverage: 0.6, beyond };
     const found = fuseByScores([bm25, text]);
     expect(found.find(({ id }) => id === "episode")?.shares.text).toBeCloseTo(0.109, 12);
-    expect(ids(found)).toEqual(["a", "b", "c", "episode"]);
+    expect(ids(found)).toEqual(["a", "b", "c", "episode", "late"]);
   });
 
   test("without BM25 it has the whole voice", () => {
-    const text: Arm = { name: "text", hits: list(["a", 1], ["b", 0]), coverage: 0, spelt: { ids: new Set("b"), coverage: 1 } };
+    const text: Arm = { name: "text", hits: list(["a", 1], ["b", 0]), coverage: 0, beyond: { ids: new Set("b"), coverage: 1 } };
     expect(fuseByScores([text, { name: "bm25", hits: [] }]).map(({ id, shares }) => [id, shares.text])).toEqual([
       ["a", 1],
       ["b", 0.01],

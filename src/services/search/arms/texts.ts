@@ -1,5 +1,5 @@
 /** The text arm: what the words found, and what words spelt like the unknown ones find, scored by full text, likeness of names and importance. */
-import type { Spelt } from "../../../domain/retrieval/fusion.ts";
+import type { Beyond } from "../../../domain/retrieval/fusion.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
 import { firstChars } from "../../../kernel/text.ts";
 import type { Tx } from "../../../store/port.ts";
@@ -17,8 +17,8 @@ export interface TextHits {
   readonly coverDensity: readonly Hit[];
   /** Share of the question that the best row has; by near spellings where the words themselves found nothing. */
   readonly coverage: number;
-  /** What near spellings found; undefined where they found nothing. */
-  readonly spelt: Spelt | undefined;
+  /** What BM25 cannot see: rows of near spellings, and episodes; undefined where there are none. */
+  readonly beyond: Beyond | undefined;
   readonly kinds: ReadonlyMap<string, RowKind>;
 }
 
@@ -43,7 +43,7 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
     ]),
   );
   const kinds = new Map(rowKinds.flatMap((kind) => (found[kind] ?? []).map((id): [string, RowKind] => [id, kind])));
-  if (kinds.size === 0) return { byKind: new Map(), merged: [], coverDensity: [], coverage: 0, spelt: undefined, kinds };
+  if (kinds.size === 0) return { byKind: new Map(), merged: [], coverDensity: [], coverage: 0, beyond: undefined, kinds };
   const rows = await tx.all(
     textScores({
       found,
@@ -57,6 +57,7 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
   // A near spelling is worth what it is like, and only for the part of the question that it stands for.
   const likeness = near.reduce((sum, { similarity }) => sum + similarity, 0) / Math.max(analysis.words.length, 1);
   const speltCoverage = Math.min((spelt?.coverage ?? 0) * likeness, 1);
+  const unseen = new Set([...(spelt?.covers.keys() ?? []), ...(found.episode ?? [])]);
   const closeness = (id: string) => Math.min(spelt?.covers.get(id) ?? 0, 1) * likeness;
   const byKind = new Map<RowKind, Hit[]>();
   for (const { kind, id, score } of rows) {
@@ -81,7 +82,7 @@ export async function scoreTexts(tx: Tx, words: WordHits, search: WordSearch): P
     merged,
     coverDensity: density,
     coverage: words.kinds.size > 0 ? words.coverage : speltCoverage,
-    spelt: spelt === undefined ? undefined : { ids: new Set(spelt.covers.keys()), coverage: speltCoverage },
+    beyond: unseen.size === 0 ? undefined : { ids: unseen, coverage: speltCoverage },
     kinds,
   };
 }
