@@ -57,12 +57,12 @@ const VARIANTS: readonly Variant[] = [
   { name: "rrf without text", settings: { fusion: "rrf", text: false } },
   { name: "scores without entities", settings: { entityLeg: false } },
   { name: "rrf without entities", settings: { fusion: "rrf", entityLeg: false } },
-  { name: "scores, session elsewhere", session: "elsewhere" },
-  { name: "scores, session on it", session: "asked" },
+  { name: "session about another", session: "elsewhere" },
+  { name: "session about the same", session: "asked" },
   { name: "scores diversified", settings: { diversify: true } },
   { name: "scores by cover density", settings: { coverDensity: true } },
   // Random weights: its order is noise, its time and its fallbacks are what the stage costs without a model's own work.
-  { name: "scores, tiny reranker", settings: { rerank: true } },
+  { name: "tiny reranker", settings: { rerank: true } },
 ];
 
 const args = process.argv.slice(2);
