@@ -53,7 +53,7 @@ export function passageOf({ kind, row, chunk }: Pick<Found, "kind" | "row" | "ch
 const isUnfound = ({ shares }: Found) => shares.text === 0 && shares.bm25 === 0;
 
 /**
- * @param unfoundOnly reads the rows that no word arm found, which then share the places that they held (decision 0032).
+ * @param unfoundOnly reads the rows that no word arm found, which then share the places that they held; for measurements.
  * @throws MemoryError `cancelled`
  */
 export async function rerankRows(
