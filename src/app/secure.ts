@@ -5,7 +5,7 @@ import { PASSWORD_PLACE, type SecureOutcome } from "../cli/command.ts";
 import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
 import { grants } from "../store/migrations.ts";
-import { newPassword, withCredentials } from "../store/server/scram.ts";
+import { hasPassword, newPassword, withCredentials } from "../store/server/scram.ts";
 import { APP_LOGIN, secureServer } from "../store/server/secure.ts";
 import type { ProcessFacts } from "./process.ts";
 import { asSchemaOwner } from "./schema-owner.ts";
@@ -32,6 +32,9 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
   const file = join(directory, "pgpass_app");
   const known = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
   const password = known === "" || rotate ? newPassword() : known;
+  const adminFile = join(directory, "pgpass");
+  // A login that comes in without a password is trusted by other means: one that nobody asks for would only be a second way in.
+  const adminPassword = rotate && hasPassword(choice.url) ? newPassword() : undefined;
   return await asSchemaOwner(
     facts,
     {
@@ -41,7 +44,9 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
           mkdirSync(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
           // The file first: a password that only the server knows would lock everybody out.
           if (password !== known) writePassword(`${file}.new`, password);
-          const done = await secureServer(connection, { password, rotate, grants });
+          if (adminPassword !== undefined) writePassword(`${adminFile}.new`, adminPassword);
+          const { adminLogin, ...done } = await secureServer(connection, { password, rotate, adminPassword, grants });
+          if (adminLogin !== undefined) renameSync(`${adminFile}.new`, adminFile);
           const isOurs = done.passwordSet || known !== "";
           if (password !== known) {
             if (done.passwordSet) renameSync(`${file}.new`, file);
@@ -54,6 +59,10 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
             ...done,
             file,
             url: isOurs ? shownAddress(choice.url, password, done.passwordSet) : undefined,
+            admin:
+              adminLogin === undefined
+                ? undefined
+                : { login: adminLogin, file: adminFile, url: withCredentials(choice.url, adminLogin, PASSWORD_PLACE) },
           };
         }),
     },

@@ -66,6 +66,8 @@ export type SecureOutcome =
       readonly file: string;
       /** Address for the role, {@link PASSWORD_PLACE} in it unless the password is new; undefined where the password is not known here. */
       readonly url: string | undefined;
+      /** The login of DATABASE_URL where its password is new too: where that lies, and the address with {@link PASSWORD_PLACE} for it. */
+      readonly admin: { readonly login: string; readonly file: string; readonly url: string } | undefined;
     };
 
 export interface ChatState {

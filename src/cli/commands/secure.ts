@@ -7,9 +7,10 @@ export default command({
   summary: "make the unprivileged login of a PostgreSQL server",
   needs: "nothing",
   writes: "database",
-  args: { rotate: flag("a new random password for it: file first, then the server") },
+  args: { rotate: flag("new random passwords for it and for the login of DATABASE_URL: files first, then the server") },
   details: [
     "DATABASE_URL must be a superuser's. The login cuba_app may read and write rows, and nothing else; a role that has a password keeps it.",
+    "--rotate ends what others do with the old password of the login in DATABASE_URL; one that comes in without a password gets none.",
     "The embedded database has no login: it takes the role in every transaction by itself.",
   ],
   run: async ({ rotate }, { host, out }) => {
@@ -32,6 +33,13 @@ export default command({
       out.line(`  DATABASE_URL=${done.url}`);
       out.line("  CUBA_SKIP_MIGRATIONS=1");
     }
+    if (done.admin !== undefined) {
+      out.line(
+        `The login ${done.admin.login} has a new password too; it lies in ${done.admin.file}, readable by you alone. Whoever used the old one, DATABASE_URL`,
+      );
+      out.line("of this shell included, is locked out until they have it. To migrate or secure from now on, with that for PASSWORD:");
+      out.line(`  DATABASE_URL=${done.admin.url}`);
+    } else if (rotate) out.tell("The login of DATABASE_URL comes in without a password; it was left as it is.");
     return done.granted ? 0 : 1;
   },
 });

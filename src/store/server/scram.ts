@@ -17,6 +17,13 @@ export function scramVerifier(password: string, salt: Uint8Array = randomBytes(S
   return `SCRAM-SHA-256$${ITERATIONS}:${Buffer.from(salt).toString("base64")}$${storedKey}:${hmac("Server Key").toString("base64")}`;
 }
 
+/** True where an address holds a password; without one the server trusts the login by other means, such as the owner of a socket. */
+export function hasPassword(url: string): boolean {
+  const authority = /^postgres(?:ql)?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
+  const credentials = authority.slice(0, Math.max(0, authority.lastIndexOf("@")));
+  return /:./.test(credentials) || /[?&]password=[^&#]/i.test(url);
+}
+
 /** A random password of 128 bits, hexadecimal. */
 export const newPassword = (): string => randomBytes(16).toString("hex");
 

@@ -11,21 +11,25 @@ export interface Secured {
   readonly passwordSet: boolean;
   /** False where the schema is not there yet. */
   readonly granted: boolean;
+  /** Name of the login that this was done with, where its password was set too. */
+  readonly adminLogin: string | undefined;
 }
 
 export interface SecureOptions {
   readonly password: string;
   /** Sets the password also where the role has one. */
   readonly rotate: boolean;
+  /** New password of the login that does this; undefined keeps the one it has. */
+  readonly adminPassword: string | undefined;
   /** Grants and, last, revokes. */
   readonly grants: string;
 }
 
 /** @throws MemoryError `refused` for a login that is no superuser; nothing was touched then. */
-export async function secureServer(connection: Connection, { password, rotate, grants }: SecureOptions): Promise<Secured> {
+export async function secureServer(connection: Connection, { password, rotate, adminPassword, grants }: SecureOptions): Promise<Secured> {
   const { rows } = await connection.query(
     `select (select rolsuper from pg_roles where rolname = current_user) as super, exists (select from pg_roles where rolname = '${APP_LOGIN}') as there,
-            to_regclass('public.brain_migrations') is not null as migrated`,
+            to_regclass('public.brain_migrations') is not null as migrated, session_user::text as login, quote_ident(session_user) as quoted`,
   );
   const facts = rows[0];
   if (facts?.super !== true)
@@ -38,5 +42,11 @@ export async function secureServer(connection: Connection, { password, rotate, g
   // A verifier, never the password: it can reach no statement log.
   if (passwordSet) await connection.script(`alter role ${APP_LOGIN} password '${scramVerifier(password)}'`);
   if (facts.migrated === true) await connection.script(grants);
-  return { created, passwordSet, granted: facts.migrated === true };
+  if (adminPassword !== undefined) await connection.script(`alter role ${String(facts.quoted)} password '${scramVerifier(adminPassword)}'`);
+  return {
+    created,
+    passwordSet,
+    granted: facts.migrated === true,
+    adminLogin: adminPassword === undefined ? undefined : String(facts.login),
+  };
 }

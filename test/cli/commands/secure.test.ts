@@ -10,6 +10,7 @@ const server = {
   granted: true,
   file: "/c/pgpass_app",
   url: "postgres://cuba_app:x@h/d",
+  admin: undefined,
 } as const;
 
 test("secure tells what it did and what the product runs with", async () => {
@@ -46,4 +47,15 @@ test("any other argument is refused before anything is done; the embedded databa
   expect(host.life).toEqual([]);
   expect(await runCli(["secure"], host)).toBe(0);
   expect(host.out()).toContain("nothing to secure");
+});
+
+test("--rotate says that the admin's password is new and where it lies, never what it is; a login without one is left alone", async () => {
+  const admin = { login: "root", file: "/c/pgpass", url: "postgres://root:PASSWORD@h/d" };
+  const host = fakeHost({ secured: { ...server, admin } });
+  expect(await runCli(["secure", "--rotate"], host)).toBe(0);
+  expect(host.out()).toContain("The login root has a new password too; it lies in /c/pgpass");
+  expect(host.out()).toContain("DATABASE_URL=postgres://root:PASSWORD@h/d");
+  const trusted = fakeHost({ secured: server });
+  await runCli(["secure", "--rotate"], trusted);
+  expect(trusted.out()).toContain("comes in without a password; it was left as it is");
 });

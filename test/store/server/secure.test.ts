@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { grants } from "../../../src/store/migrations.ts";
 import { openPostgres } from "../../../src/store/postgres.ts";
-import { withCredentials } from "../../../src/store/server/scram.ts";
+import { hasPassword, newPassword, withCredentials } from "../../../src/store/server/scram.ts";
 import { secureServer } from "../../../src/store/server/secure.ts";
 import { openTestServerDatabase, testAppPassword } from "../../support/engines.ts";
 
@@ -12,11 +12,11 @@ test.skipIf(admin === "")(
   "the login gets its rights, keeps a password that it has, may be made again, and cannot touch what is revoked",
   async () => {
     const db = await openTestServerDatabase(admin);
-    const options = { password: testAppPassword, rotate: false, grants };
+    const options = { password: testAppPassword, rotate: false, adminPassword: undefined, grants };
     try {
       await db.asOwner((connection) => secureServer(connection, { ...options, rotate: true }));
       const again = await db.asOwner((connection) => secureServer(connection, { ...options, password: "another one" }));
-      expect(again).toEqual({ created: false, passwordSet: false, granted: true });
+      expect(again).toEqual({ created: false, passwordSet: false, granted: true, adminLogin: undefined });
       const app = openPostgres({ url: withCredentials(db.url, "cuba_app", testAppPassword), nodeName: "test" });
       try {
         expect(await app.ping()).toEqual({ role: "cuba_app", bypassesRowSecurity: false });
@@ -31,3 +31,49 @@ test.skipIf(admin === "")(
   },
   60_000,
 );
+
+test.skipIf(admin === "")(
+  "the login that rotates gets its new password, and with the old one nobody comes in",
+  async () => {
+    const db = await openTestServerDatabase(admin);
+    // A superuser of this test's own: the one that all tests share keeps its password.
+    const name = `rotating ${newPassword().slice(0, 8)}`;
+    const [old, fresh] = [newPassword(), newPassword()];
+    const quoted = `"${name}"`;
+    try {
+      await db.asOwner((connection) => connection.script(`create role ${quoted} superuser login password '${old}'`));
+      const using = async <T>(password: string, work: (db: ReturnType<typeof openPostgres>) => Promise<T>): Promise<T> => {
+        const own = openPostgres({ url: withCredentials(db.url, name, password), nodeName: "test" });
+        try {
+          return await work(own);
+        } finally {
+          await own[Symbol.asyncDispose]();
+        }
+      };
+      const options = { password: testAppPassword, rotate: true, adminPassword: fresh, grants };
+      const done = await using(old, (own) => own.asOwner((connection) => secureServer(connection, options)));
+      expect(done).toMatchObject({ adminLogin: name });
+      expect(await using(fresh, (own) => own.asOwner((connection) => connection.query("select 1 as one")))).toMatchObject({
+        rows: [{ one: 1 }],
+      });
+      await expect(using(old, (own) => own.asOwner((connection) => connection.query("select 1 as one")))).rejects.toThrow();
+    } finally {
+      await db.asOwner((connection) => connection.script(`drop owned by ${quoted}; drop role ${quoted}`));
+      await db[Symbol.asyncDispose]();
+    }
+  },
+  60_000,
+);
+
+test("an address holds a password, or it does not", () => {
+  for (const url of ["postgres://a:b@h/d", "postgresql://a:p@ss@h1,h2:5433/d", "postgres://a@h/d?password=x"])
+    expect(hasPassword(url)).toBe(true);
+  for (const url of [
+    "postgres://a@h/d",
+    "postgres://h:5432/d",
+    "postgres://a:@h/d",
+    "postgres:///d?host=/run",
+    "postgres://a@h/d?password=",
+  ])
+    expect(hasPassword(url)).toBe(false);
+});
