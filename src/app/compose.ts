@@ -16,6 +16,7 @@ import { createCodeReferences } from "../services/codegraph/references.ts";
 import { createCodeGraph } from "../services/codegraph/store.ts";
 import { createEntityDuplicates } from "../services/duplicates/entities.ts";
 import { createUnmerge } from "../services/duplicates/unmerge.ts";
+import { createSameJudge } from "../services/duplicates/verdicts.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
@@ -212,6 +213,13 @@ function assemble(
         ...duplicateMethods({
           duplicates: createEntityDuplicates({ db, queue: graph.queue, paceOf }),
           unmerge: createUnmerge({ db, queue: graph.queue }),
+          // A command has no client whose model it could ask.
+          sameJudge: createSameJudge({
+            db,
+            ladder: () => ladderFor(config)(undefined),
+            nonce,
+            timeoutMs: settings.JUEZ_TIMEOUT_SECS.value * 1_000,
+          }),
           autolink: createAutolink({ db }),
           paceOf,
         }),

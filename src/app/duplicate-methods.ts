@@ -4,10 +4,12 @@ import type { CallScope } from "../kernel/context.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { EntityDuplicates } from "../services/duplicates/entities.ts";
 import type { Unmerge } from "../services/duplicates/unmerge.ts";
+import type { SameJudge } from "../services/duplicates/verdicts.ts";
 import type { PaceOfCall } from "../services/pace.ts";
 import type { Autolink } from "../services/relations/autolink.ts";
 
 const fold = z.object({ loser: z.uuid(), winner: z.uuid() });
+const pair = z.object({ a: z.uuid(), b: z.uuid() });
 const thresholds = z.object({ threshold: z.number().min(0).max(1).optional(), minSessions: z.number().int().min(1).optional() });
 const shown = z.number().int().min(1);
 
@@ -17,11 +19,12 @@ const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "ow
 export interface DuplicateMethodParts {
   readonly duplicates: EntityDuplicates;
   readonly unmerge: Unmerge;
+  readonly sameJudge: SameJudge;
   readonly autolink: Autolink;
   readonly paceOf: PaceOfCall;
 }
 
-export function duplicateMethods({ duplicates, unmerge, autolink, paceOf }: DuplicateMethodParts): [string, OwnerMethod][] {
+export function duplicateMethods({ duplicates, unmerge, sameJudge, autolink, paceOf }: DuplicateMethodParts): [string, OwnerMethod][] {
   return [
     ["owner/duplicates", (_params, { signal }) => duplicates.report(everything(signal))],
     [
@@ -32,6 +35,11 @@ export function duplicateMethods({ duplicates, unmerge, autolink, paceOf }: Dupl
       },
     ],
     ["owner/fold-snapshot", ({ folds }, { signal }) => duplicates.snapshot(everything(signal), z.array(fold).parse(folds))],
+    [
+      "owner/judge-duplicates",
+      async ({ pairs }, { signal, log, progress }) =>
+        await sameJudge.judge({ ...everything(signal), log }, z.array(pair).parse(pairs), (done, total) => progress(done, total)),
+    ],
     ["owner/unfold", ({ snapshot }, { signal }) => unmerge.undo(everything(signal), snapshot)],
     ["owner/fold", ({ folds }, { signal }) => duplicates.fold(everything(signal), z.array(fold).parse(folds))],
     [

@@ -31,6 +31,7 @@ export type OwnerMethodName =
   | "owner/fold-snapshot"
   | "owner/fold"
   | "owner/unfold"
+  | "owner/judge-duplicates"
   | "owner/links"
   | "owner/codegraph-piece"
   | "owner/codegraph"

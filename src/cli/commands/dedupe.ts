@@ -4,7 +4,9 @@ import { listOf, number, object, orNull, readAnswer, type Shaped, string } from 
 import { flag, option } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
 import { command } from "../define.ts";
+import type { Gateway } from "../gateway.ts";
 import { commandLine, showPlan } from "../output.ts";
+import { createProgress } from "../progress.ts";
 
 export default command({
   name: "dedupe",
@@ -14,6 +16,7 @@ export default command({
   args: {
     merge: option(text, "the entity that goes, where a person knows better", { hint: "NAME" }),
     into: option(text, "with --merge: the entity that stays", { hint: "NAME" }),
+    judge: flag("ask the chosen language model about each pair of LIKELY; with --apply merge what it is sure of"),
     undo: option(text, "take a merge apart again, by its undo file", { hint: "FILE" }),
     apply: flag("do it"),
     json: flag("print what was found, or done, as JSON"),
@@ -21,9 +24,13 @@ export default command({
   details: [
     "EXACT: one name but for case and separators, in one project; merged with --apply. C, C++ and C# stay three.",
     "LIKELY: names that look alike; shown, never merged by a rule: --merge A --into B merges one pair.",
+    "--judge puts one question a pair of one project to the model of 'memory-industry llm', with six memories of each; it costs what that model costs. Merged",
+    "is what it calls the same with 0.7 or more; where it calls two of a group different the whole group is left alone.",
     "What was written under the old name leads to the entity that stays. What moves is written to an undo file first; --undo FILE moves it back.",
   ],
-  run: async ({ merge, into, undo, apply, json }, context) => {
+  run: async ({ merge, into, judge, undo, apply, json }, context) => {
+    if (judge && (merge !== undefined || undo !== undefined))
+      throw usage("--judge decides on pairs that were found; --merge and --undo name theirs.", { field: "--judge" });
     if (undo !== undefined) {
       if (merge !== undefined || into !== undefined) throw usage("--undo stands alone: it names the file of a merge.", { field: "--undo" });
       return await takeApart(context, undo, { apply, json });
@@ -37,6 +44,7 @@ export default command({
       return plan(context, { exact, likely: [], likelyTotal: 0 }, ["dedupe", "--merge", merge, "--into", into, "--apply"], json);
     }
     const found = readAnswer(report, await road.ask("owner/duplicates", {}));
+    if (judge) return await judged(context, road, found, { apply, json });
     if (apply) return await mergeAll(context, found.exact, json);
     return plan(context, found, ["dedupe", "--apply"], json);
   },
@@ -53,6 +61,14 @@ const entity = object({
 const fold = object({ loser: entity, winner: entity });
 const report = object({ exact: listOf(fold), likely: listOf(object({ a: entity, b: entity, similarity: number })), likelyTotal: number });
 const folded = object({ merged: listOf(object({ loser: string, winner: string, observations: number })), skipped: listOf(string) });
+const verdict = object({ a: string, b: string, verdict: string, confidence: number, reason: orNull(string) });
+const judgment = object({
+  verdicts: listOf(verdict),
+  groups: listOf(listOf(string)),
+  disputed: listOf(listOf(string)),
+  unasked: number,
+  problem: orNull(string),
+});
 const unfolded = object({ restored: listOf(object({ name: string, from: string, observations: number })), skipped: listOf(string) });
 /** Of an undo file what a plan shows. */
 const moved = object({ entity: object({ name: string }), observations: listOf(string) });
@@ -143,4 +159,50 @@ async function takeApart(
     if (restored.length > 0) out.tell("The graph has changed: cuba_zafra action=pagerank looks at it anew.");
   }
   return 0;
+}
+
+/** Asks about each pair of one project, shows what was said, and merges, or shows, what follows. */
+async function judged(
+  context: CommandContext,
+  road: Gateway,
+  { exact, likely, likelyTotal }: Shaped<typeof report>,
+  { apply, json }: { readonly apply: boolean; readonly json: boolean },
+): Promise<number> {
+  const { host, out } = context;
+  const askable = likely.filter(({ a, b }) => a.projectId === b.projectId);
+  const entities = new Map(likely.flatMap(({ a, b }) => [a, b]).map((each) => [each.id, each]));
+  const progress = createProgress(host.isInteractive ? host.stderr : () => {}, host.isInteractive, () => performance.now(), "rows");
+  const said = await road
+    .ask("owner/judge-duplicates", { pairs: askable.map(({ a, b }) => ({ a: a.id, b: b.id })) }, (done, total) =>
+      progress.show("pairs", done, total),
+    )
+    .finally(() => progress.end());
+  const { verdicts, groups, disputed, unasked, problem } = readAnswer(judgment, said);
+  const gone = new Set(exact.map(({ loser }) => loser.id));
+  const folds = groups.flatMap((ids) => foldsOf(ids.flatMap((id) => entities.get(id) ?? []).filter(({ id }) => !gone.has(id))));
+  const name = (id: string) => `'${entities.get(id)?.name ?? id}'`;
+  if (json && !apply) {
+    out.json({ applied: false, exact, likely, likely_total: likelyTotal, verdicts, merges: folds, disputed, unasked, problem });
+    return 0;
+  }
+  if (!json) {
+    for (const each of verdicts)
+      out.line(
+        `${each.verdict.padEnd(9)} ${each.confidence.toFixed(2)}  ${name(each.a)} ~ ${name(each.b)}${each.reason === null ? "" : `: ${each.reason}`}`,
+      );
+    for (const ids of disputed) out.line(`Left alone, since two of them were called different: ${ids.map(name).join(", ")}`);
+    const elsewhere = likely.length - askable.length;
+    if (elsewhere > 0) out.line(`${elsewhere} pairs lie in two projects and were not asked about: an entity lies in one project.`);
+    if (unasked > 0) out.line(`${unasked} pairs were not asked about.`);
+  }
+  if (problem !== null) out.tell(problem);
+  const all = [...exact, ...folds];
+  if (apply) return await mergeAll(context, all, json);
+  return plan(context, { exact: all, likely: [], likelyTotal: 0 }, ["dedupe", "--judge", "--apply"], json);
+}
+
+/** Everything of a group into the one with most observations, ties by the smaller id. */
+function foldsOf(group: readonly Shaped<typeof entity>[]): Shaped<typeof fold>[] {
+  const [winner, ...losers] = [...group].sort((a, b) => b.observations - a.observations || (a.id < b.id ? -1 : 1));
+  return winner === undefined ? [] : losers.map((loser) => ({ loser, winner }));
 }

@@ -6,6 +6,10 @@ export const pairVerdicts = ["contradicts", "supersedes", "complementary", "unre
 /** How two memories stand to each other. */
 export type PairVerdict = (typeof pairVerdicts)[number];
 
+export const sameVerdicts = ["same", "different", "unknown"] as const;
+/** Whether two entities are one. */
+export type SameVerdict = (typeof sameVerdicts)[number];
+
 export interface Reply<V extends string> {
   readonly verdict: V | "unknown";
   /** 0–1; 0 for `unknown`. */
@@ -58,3 +62,9 @@ function readReply<V extends string>(text: string, vocabulary: readonly V[]): Re
 
 export const readClaimReply = (text: string) => readReply(text, claimVerdicts);
 export const readPairReply = (text: string) => readReply(text, pairVerdicts);
+
+/** Of two entities only whether they are one. */
+export function readSameReply(text: string): Omit<Reply<SameVerdict>, "newer"> {
+  const { verdict, confidence, reason } = readReply(text, sameVerdicts);
+  return { verdict, confidence, reason };
+}

@@ -145,3 +145,55 @@ test("--undo shows what it would take out again, asks for it with --apply, and t
   expect(host.err()).toContain("no undo file of a merge");
   expect(await runCli(["dedupe", "--undo", file, "--merge", "a", "--into", "b"], host)).toBe(2);
 });
+
+const three = "33333333-3333-4333-8333-333333333333";
+const [pay, pays, other] = [
+  entity(one, "Payment", 2),
+  entity(two, "Payments", 3),
+  { ...entity(three, "Payment", 1), projectId: three, projectName: "x" },
+];
+const judging = (more: Record<string, unknown> = {}): Script =>
+  answers({
+    "owner/duplicates": {
+      exact: [],
+      likely: [
+        { a: pay, b: pays, similarity: 0.8 },
+        { a: pay, b: other, similarity: 1 },
+      ],
+      likelyTotal: 2,
+    },
+    "owner/judge-duplicates": {
+      verdicts: [{ a: one, b: two, verdict: "same", confidence: 0.9, reason: "one API" }],
+      groups: [[one, two]],
+      disputed: [],
+      unasked: 0,
+    },
+    ...more,
+  });
+
+test("--judge asks about pairs of one project, shows the verdicts and what follows, and merges with --apply alone", async () => {
+  const host = fakeHost(judging());
+  expect(await runCli(["dedupe", "--judge"], host)).toBe(0);
+  expect(host.sent.find(({ method }) => method === "owner/judge-duplicates")?.params).toMatchObject({ pairs: [{ a: one, b: two }] });
+  expect(host.out()).toContain("same      0.90  'Payment' ~ 'Payments': one API");
+  expect(host.out()).toContain("1 pairs lie in two projects and were not asked about");
+  expect(host.out()).toContain("'Payment' (2) into 'Payments' (3)");
+  expect(host.out()).toContain("memory-industry dedupe --judge --apply");
+  expect(methods(host)).not.toContain("owner/fold");
+  expect(await runCli(["dedupe", "--judge", "--apply"], host)).toBe(0);
+  expect(host.sent.find(({ method }) => method === "owner/fold")?.params).toEqual({ folds: [{ loser: one, winner: two }] });
+});
+
+test("--judge merges nothing of a group that is disputed, nor where nobody could be asked", async () => {
+  const disputed = fakeHost(judging({ "owner/judge-duplicates": { verdicts: [], groups: [], disputed: [[one, two]], unasked: 0 } }));
+  expect(await runCli(["dedupe", "--judge", "--apply"], disputed)).toBe(0);
+  expect(disputed.out()).toContain("Left alone, since two of them were called different: 'Payment', 'Payments'");
+  expect(methods(disputed)).not.toContain("owner/fold");
+  const nobody = fakeHost(
+    judging({ "owner/judge-duplicates": { verdicts: [], groups: [], disputed: [], unasked: 1, problem: "Nobody has chosen one." } }),
+  );
+  expect(await runCli(["dedupe", "--judge", "--apply"], nobody)).toBe(0);
+  expect(nobody.out() + nobody.err()).toContain("Nobody has chosen one.");
+  expect(methods(nobody)).not.toContain("owner/fold");
+  expect(await runCli(["dedupe", "--judge", "--undo", "x"], nobody)).toBe(2);
+});
