@@ -202,6 +202,9 @@ interface Expectation {
   readonly bearer?: boolean;
 }
 
+/** A whole token inside of a word: a path, a web address, a cookie. Header and claims are JSON objects, so both begin alike. */
+const jwtInside = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/;
+
 /** Judges one word on its own; a pair or a joined continuation is the caller's business. */
 function spansOf(word: Word, expected: Expectation | undefined): Span[] {
   const { text, at } = word;
@@ -228,6 +231,8 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
   }
   const provider = providerToken(text);
   if (provider !== undefined) return [span(provider.at, text.length, provider.label, true)];
+  const inside = jwtInside.exec(text);
+  if (inside !== null) return [span(inside.index, inside.index + inside[0].length, "jwt bearer token", true)];
   const core = text.replace(/^[^\p{L}\p{N}]+/u, "");
   if (core.startsWith("eyJ") && core.split(".").length === 3) return [span(0, text.length, "jwt bearer token", true)];
   if (expected?.bearer && trimOuter(text).length >= SHORTEST_BEARER) return [span(0, text.length, expected.label, true)];

@@ -33,6 +33,8 @@ const cases: [text: string, label: string | undefined, offset: number | undefine
   ["API_KEY=abc123xyz\nPORT=5432", "api key field", 0, "API_KEY=***\nPORT=5432"],
   ["pass allow_secret: true if this is a false match", undefined, undefined, "pass allow_secret: true if this is a false match"],
   ["密钥 ghp_abcdefghijklmnop", "github token", 3, "密钥 ***"],
+  ["notes/eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4.md", "jwt bearer token", 0, "notes/***.md"],
+  ["https://h/x?t=eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4&y=1", "jwt bearer token", 0, "https://h/x?t=***&y=1"],
   ["数据库密码：hunter22x", "password field", 0, "数据库密码：***"],
   ["口令: hunter22x", "password field", 4, "口令: ***"],
   ["contraseña=hunter22x", "password field", 0, "contraseña=***"],
