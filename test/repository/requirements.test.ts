@@ -19,7 +19,7 @@ const requirements = [
 ];
 const root = join(import.meta.dir, "..");
 /** Requirements without a test; the list may only become shorter. */
-const KNOWN_GAPS = 3;
+const KNOWN_GAPS = 2;
 
 test("each requirement has an id of its own, and either tests or a reason", () => {
   const ids = requirements.map(({ id }) => id);

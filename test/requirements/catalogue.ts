@@ -12,6 +12,15 @@ export const catalogueRequirements: readonly Requirement[] = [
     ],
   },
   {
+    id: "catalogue.cost",
+    at: "§2.2",
+    says: "full at most 34,000 bytes, lean at most 17,000 and 51 % of full, with the same words",
+    by: [
+      ["tools/registry.test.ts", "costs at most what was agreed, and lean at most 51 % of full"],
+      ["tools/registry.test.ts", "lean says of each tool what full says, but for titles and for lengths that a refusal names"],
+    ],
+  },
+  {
     id: "catalogue.peer",
     at: "§2.4",
     says: "a peer token reaches nothing through cuba_call",

@@ -296,8 +296,56 @@ export const coordinationRequirements: readonly Requirement[] = [
   {
     id: "code.references",
     at: "PR-21",
-    says: "nothing claims that a remembered path or symbol was checked against the tree",
-    by: [],
-    gap: "the code graph is not built yet, so no row says that its path is gone; nothing claims a check either",
+    says: "a memory whose path or symbol the tree does not hold is marked, never hidden; where no tree is known nothing is claimed",
+    by: [
+      ["services/codegraph/references.test.ts", "a search, a verification and recall carry the mark, and hide nothing"],
+      [
+        "services/codegraph/references.test.ts",
+        "nothing is said without a tree, for another language, another project, or no project at all",
+      ],
+    ],
+  },
+  {
+    id: "code.edges",
+    at: "§3.17",
+    says: "code makes uses only where one symbol has the name, depends_on for imports, both extracted with strength 1",
+    by: [
+      ["services/codegraph/parser.test.ts", "an ambiguous name is dropped, not guessed, and nobody calls himself"],
+      [
+        "services/codegraph/store.test.ts",
+        "a symbol is an entity with one observation that says how it is known; calls and imports are edges",
+      ],
+    ],
+  },
+  {
+    id: "code.again",
+    at: "cli-daemon §3.16",
+    says: "a second run rewrites what moved and removes what is gone; what people wrote stays",
+    by: [
+      ["services/codegraph/store.test.ts", "a second run changes nothing; a definition that moved is rewritten, not added"],
+      ["services/codegraph/store.test.ts", "what a file no longer holds goes with its edges, and so does a file that is gone"],
+      ["services/codegraph/store.test.ts", "what people wrote about a symbol stays when it goes, and its entity is no code any more"],
+    ],
+  },
+  {
+    id: "dedupe.judge",
+    at: "cli-daemon §3.11",
+    says: "a judged group in which two are different is left alone as a whole; nobody chosen, nothing asked",
+    by: [
+      ["domain/same-entities.test.ts", "a group in which two are different is left alone as a whole, and no other"],
+      ["services/duplicates/verdicts.test.ts", "nobody who was chosen: nothing is judged, and that is said"],
+    ],
+  },
+  {
+    id: "dedupe.undo",
+    at: "cli-daemon §3.11",
+    says: "a merge is taken apart again whole, or not at all",
+    by: [
+      [
+        "services/duplicates/entities.test.ts",
+        "a merge is taken apart again: all that moved goes back, what came since stays, the second time does nothing",
+      ],
+      ["services/duplicates/entities.test.ts", "a merge that cannot be taken apart whole is left whole"],
+    ],
   },
 ];
