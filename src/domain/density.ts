@@ -45,7 +45,4 @@ export function initialImportance(observationType: string, density: number): num
   }
 }
 
-/** Importance of a new episode: what it says; its decay starts from it. */
-export const episodeImportance = informationDensity;
-
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);

@@ -1,5 +1,5 @@
 /** Episodes: what happened, who took part, what it touched (`tools-graph.md` §4.2). Repetition is information here, so nothing is a duplicate. */
-import { episodeImportance } from "../domain/density.ts";
+import { informationDensity } from "../domain/density.ts";
 import { lexicalText } from "../domain/lexical.ts";
 import { parseInstant } from "../domain/timestamps.ts";
 import type { CallContext } from "../kernel/context.ts";
@@ -56,7 +56,8 @@ export function createEpisodes({ db, queue }: { readonly db: Database; readonly 
           `ended_at (${ended.text}) is before started_at (${started.text}). An episode ends after it began. Nothing was written.`,
           { field: "ended_at" },
         );
-      const importance = episodeImportance(episode.content);
+      // Its importance is what it says; its decay starts from it.
+      const importance = informationDensity(episode.content);
       const stored = await db.write(
         ctx,
         async (tx) => {

@@ -142,10 +142,7 @@ export const coordinationRequirements: readonly Requirement[] = [
     id: "graph.npmi",
     at: "§15.7",
     says: "the golden values",
-    by: [
-      ["domain/graph/cooccurrence.test.ts", "how often two entities meet, against chance"],
-      ["domain/graph/links.test.ts", "npmi of %d together, %d, %d of %d → %d"],
-    ],
+    by: [["domain/graph/cooccurrence.test.ts", "how often two entities meet, against chance"]],
   },
   {
     id: "strength.access",

@@ -10,9 +10,6 @@ export const moduleName = (file: string): string => `${file}${NAME_JOINT}${MODUL
 /** The file of a qualified name. */
 export const fileOf = (qualified: string): string => qualified.slice(0, Math.max(0, qualified.indexOf(NAME_JOINT)));
 
-/** The last part of a qualified name: what a caller writes. */
-export const simpleName = (qualified: string): string => qualified.slice(qualified.lastIndexOf(NAME_JOINT) + NAME_JOINT.length);
-
 /** One definition. Lines count from 1, both ends belong to it. */
 export interface CodeSymbol {
   readonly kind: string;

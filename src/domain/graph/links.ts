@@ -61,15 +61,3 @@ export function spreadActivation(edges: readonly Edge[], seeds: readonly string[
   for (const seed of seeds) activation.delete(seed);
   return Array.from(activation, ([node, score]) => ({ node, score })).sort(bestFirst);
 }
-
-/** Pairs below it are chance. */
-export const MIN_NPMI = 0.3;
-
-/**
- * Normalised pointwise mutual information (Bouma 2009) of two things seen `together` times, `a` and `b` times alone or not, in `n` sessions:
- * ln(p_ab/(p_a·p_b)) / −ln p_ab. Undefined for a count of 0 and where they are always together in every session. (10, 10, 100, 100) → 0: ubiquity earns nothing.
- */
-export function npmi(together: number, a: number, b: number, n: number): number | undefined {
-  if (together <= 0 || a <= 0 || b <= 0 || n <= 0 || together === n) return undefined;
-  return Math.log((together * n) / (a * b)) / -Math.log(together / n);
-}

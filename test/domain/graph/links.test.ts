@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Edge } from "../../../src/domain/graph/edges.ts";
 import { initialStrength, strengthenedBySight, strengthenedByWalk } from "../../../src/domain/graph/edges.ts";
-import { npmi, predictedStrength, predictLinks, spreadActivation } from "../../../src/domain/graph/links.ts";
+import { predictedStrength, predictLinks, spreadActivation } from "../../../src/domain/graph/links.ts";
 import { normalizedRanks, pageRank } from "../../../src/domain/graph/pagerank.ts";
 
 const edge = (from: string, to: string, strength = 1, more: Partial<Edge> = {}): Edge => ({
@@ -59,18 +59,6 @@ describe("spreading activation", () => {
       }),
     );
   });
-});
-
-test.each([
-  [25, 50, 50, 100, 0],
-  [10, 10, 10, 100, 1],
-  [10, 10, 100, 100, 0],
-  [2, 2, 3, 10, 0.748],
-])("npmi of %d together, %d, %d of %d → %d", (together, a, b, n, value) => expect(npmi(together, a, b, n)).toBeCloseTo(value, 3));
-
-test("npmi is negative for strangers and nothing for no count", () => {
-  expect(npmi(1, 50, 50, 100)).toBeLessThan(0);
-  expect([npmi(0, 1, 1, 5), npmi(5, 5, 5, 5), npmi(1, 0, 1, 5)]).toEqual([undefined, undefined, undefined]);
 });
 
 test("a relation starts by where it comes from and grows to 1 at most", () => {
