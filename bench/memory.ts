@@ -13,6 +13,8 @@ const [rows, searches] = [Number(values.rows), Number(values.searches)];
 /** Rows of one entity: a busy one, but not the only one. */
 const ROWS_PER_ENTITY = 50;
 const ADDS = 200;
+/** The daemon collects twice a second. */
+const REST_MS = 2_000;
 /** Most items of one batch. */
 const BATCH = 100;
 requireExecutable();
@@ -25,7 +27,13 @@ await using home = await emptyHome(values.model === undefined ? {} : { ONNX_MODE
 await using client = openClient(home);
 await client.call("cuba_whoami", {});
 const daemon = home.daemonPid() ?? 0;
-console.log(`daemon at start                  ${residentMb(daemon)} MB`);
+/** What the daemon holds right after the last call, and once what the calls left is collected. */
+const resident = async () => {
+  const busy = residentMb(daemon);
+  await Bun.sleep(REST_MS);
+  return `${busy} MB, at rest ${residentMb(daemon)}`;
+};
+console.log(`daemon at start                  ${await resident()}`);
 for (let i = 0; i < rows; i += BATCH) {
   const observations = Array.from({ length: Math.min(BATCH, rows - i) }, (_, k) => ({
     entity_name: `entity ${Math.floor((i + k) / ROWS_PER_ENTITY)}`,
@@ -33,7 +41,7 @@ for (let i = 0; i < rows; i += BATCH) {
   }));
   await client.call("cuba_cronica", { action: "batch_add", observations });
 }
-console.log(`daemon after ${rows} writes       ${residentMb(daemon)} MB`);
+console.log(`daemon after ${rows} writes       ${await resident()}`);
 
 const adds: number[] = [];
 const busyBefore = processorMs(daemon);
@@ -56,4 +64,4 @@ for (let i = 0; i < searches; i++) {
   times.push(performance.now() - began);
 }
 console.log(`cuba_faro                        ${spread(times)}   (bar p50 25 plus the question's embedding)`);
-console.log(`daemon after ${searches} searches       ${residentMb(daemon)} MB   (bar ${values.model === undefined ? 250 : 500})`);
+console.log(`daemon after ${searches} searches       ${await resident()}   (bar ${values.model === undefined ? 250 : 500})`);
