@@ -5,7 +5,10 @@ import onnxModel from "../../../src/doctor/checks/onnx-model.ts";
 import { noEmbedder } from "../../support/search.ts";
 
 const cardless = (readings: { hasCard?: boolean; hasCardLibrary?: boolean }) =>
-  ({ plan: { readings: { vramFreeMb: undefined, ...readings }, rerankerOnCard: false, card: undefined } }) as unknown as OwnerFacts;
+  ({
+    plan: { readings: { vramFreeMb: undefined, ...readings }, rerankerOnCard: false, card: undefined },
+    reranker: { status: () => ({ state: "missing", reason: "none" }) },
+  }) as unknown as OwnerFacts;
 
 describe("a card", () => {
   test("without the runtime's library for it is a warning, and so is the library without a card", async () => {
