@@ -133,7 +133,7 @@ function assemble(
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
-  const { search, thresholdMeasure } = composeSearch(db, models, graph.queue);
+  const { search, thresholdMeasure, forgetDistributions } = composeSearch(db, models, graph.queue);
   const records = composeRecords({
     db,
     embedder,
@@ -164,7 +164,15 @@ function assemble(
     search,
     references,
     ...records,
-    ...composeUpkeep({ db, embedder, graph, audit: records.audit, paceOf, keepUndo: undoFiles(() => requirePath(paths, "undoDir")) }),
+    ...composeUpkeep({
+      db,
+      embedder,
+      graph,
+      audit: records.audit,
+      paceOf,
+      forgetDistributions,
+      keepUndo: undoFiles(() => requirePath(paths, "undoDir")),
+    }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
     projects: createProjects({ db, registry, identity, filterOn }),

@@ -13,7 +13,7 @@ export function composeSearch(
   db: OwnedDatabase,
   models: Models,
   fresh: FreshVectors,
-): { readonly search: Search; readonly thresholdMeasure: ThresholdMeasure } {
+): { readonly search: Search; readonly thresholdMeasure: ThresholdMeasure; readonly forgetDistributions: () => void } {
   const { embedder, reranker, judge, rerank } = models;
   const { FUSION, ENTITY_FACTOID, OOD_THRESHOLD, OOD_FIT_LIMIT } = models.config.settings;
   const gate = createGate({ db, threshold: OOD_THRESHOLD.value, fitLimit: OOD_FIT_LIMIT.value, clock });
@@ -39,5 +39,6 @@ export function composeSearch(
       gate,
     }),
     thresholdMeasure: createThresholdMeasure({ db, embedder, clock, onApplied: gate.forget }),
+    forgetDistributions: gate.forget,
   };
 }

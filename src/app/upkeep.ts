@@ -25,16 +25,27 @@ export interface UpkeepParts {
   readonly keepUndo: KeepUndo;
   readonly embedder: Pick<Embedder, "label" | "status">;
   readonly paceOf: PaceOfCall;
+  /** Has the abstention gate fit its distributions anew with the next question that needs one. */
+  readonly forgetDistributions: () => void;
   /** Measures graphs; in a thread of its own by default. */
   readonly run?: RunMeasure;
 }
 
-export function composeUpkeep({ db, graph, audit, keepUndo, embedder, paceOf, run = createMeasureRunner() }: UpkeepParts) {
+export function composeUpkeep({
+  db,
+  graph,
+  audit,
+  keepUndo,
+  embedder,
+  paceOf,
+  forgetDistributions,
+  run = createMeasureRunner(),
+}: UpkeepParts) {
   const { notes, facts, queue, reembed } = graph;
   return {
     maintenance: {
       fading: createFading({ db }),
-      overview: createOverview({ db }),
+      overview: createOverview({ db, onCounted: forgetDistributions }),
       pairs: createPairs({ db, facts, paceOf }),
       pruning: createPruning({ db, audit, keepUndo }),
       summaries: createSummaries({ db, notes, facts, queue }),

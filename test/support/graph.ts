@@ -52,6 +52,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
       graph,
       audit: records.audit,
       paceOf: paceBehind(createCalls()),
+      forgetDistributions: () => {},
       keepUndo: async () => "/undo/prune.json",
       ...given,
     }),

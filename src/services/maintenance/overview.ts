@@ -20,10 +20,19 @@ export interface Overview {
 
 const nothing: Counts = { entities: 0, observations: 0, superseded: 0 };
 
-export function createOverview({ db }: { readonly db: Database }): Overview {
-  const counts = (ctx: CallContext) => db.read(ctx, async (tx) => (await tx.first(maintenanceCounts({ scope: ctx.scope }))) ?? nothing);
+export interface OverviewParts {
+  readonly db: Database;
+  /** Who asks for the numbers wants to see the memory as it is: what is remembered of it for the abstention gate is dropped (§5.5). */
+  readonly onCounted: () => void;
+}
+
+export function createOverview({ db, onCounted }: OverviewParts): Overview {
   return {
-    counts,
+    async counts(ctx) {
+      const found = await db.read(ctx, async (tx) => (await tx.first(maintenanceCounts({ scope: ctx.scope }))) ?? nothing);
+      onCounted();
+      return found;
+    },
     top: (ctx, page) =>
       db.read(ctx, async (tx) => ({
         rows: await tx.all(topEntities({ scope: ctx.scope, ...page })),

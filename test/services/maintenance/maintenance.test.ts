@@ -254,6 +254,17 @@ eachEngine("cuba_zafra", (engine) => {
     expect(await all()).toEqual([]);
   });
 
+  test("stats has the abstention gate fit its distributions anew", async () => {
+    let forgotten = 0;
+    const call = graphOver(engine.db, {
+      forgetDistributions: () => {
+        forgotten++;
+      },
+    }).caller();
+    await call("cuba_zafra", { action: "stats" });
+    expect(forgotten).toBe(1);
+  });
+
   test("stats, find_duplicates and export see the active project alone", async () => {
     const mine = await project(engine.db);
     const owner = await entity(engine.db, mine, "server");
