@@ -61,7 +61,7 @@ export const SHOWN_LIKELY = 100;
 /** Entities read in one transaction. */
 const ENTITIES = { first: 100, most: 2_000 };
 /** Names compared before others have their turn; one may be compared with thousands. */
-const COMPARED = { first: 10, most: 2_000 };
+const COMPARED = { first: 10, most: 100 };
 /** Pairs kept while more are looked for, of which the most alike stay: thousands of names alike make millions of pairs. */
 const KEPT_LIKELY = 10 * SHOWN_LIKELY;
 
