@@ -39,7 +39,7 @@ export const developmentSets: readonly DevelopmentSet[] = [
   { name: "public", parts: corpusProjects.map((project) => ({ corpus: project, questions: project })) },
 ];
 
-export function fileOf(stem: string, kind: "corpus" | "questions"): string {
+function fileOf(stem: string, kind: "corpus" | "questions"): string {
   const project = corpusProjects.find((name) => name === stem);
   if (project !== undefined) return corpusFile(project, kind);
   return join(sharedFolder(), "data/eval", stem.endsWith("/") ? `${stem}${kind}.jsonl` : `${stem}.${kind}.jsonl`);
@@ -91,7 +91,7 @@ export const datasetOf = (stem: string): Dataset => {
 };
 
 const memoryRow = z.object({ id: z.string(), entity: z.string(), content: z.string() });
-export type CorpusMemory = z.infer<typeof memoryRow>;
+type CorpusMemory = z.infer<typeof memoryRow>;
 
 export const memoriesOf = (part: Part): readonly CorpusMemory[] =>
   readFileSync(fileOf(part.corpus, "corpus"), "utf8")

@@ -114,7 +114,8 @@ async function ndcgOf(set: DevelopmentSet, reader: Reader | undefined, unfoundOn
     const { metrics } = await evaluation.run(ctx, datasetOf(part.questions), { ...DEFAULT_SETTINGS, rerank: reader !== undefined });
     scores.push(...metrics.perQuery.map(({ ndcg }) => ndcg));
   }
-  return { scores, pairs: count.pairs / Math.max(scores.length, 1) };
+  // Each part warms up with one question more.
+  return { scores, pairs: count.pairs / (scores.length + set.parts.length) };
 }
 
 const short = (value: number) => value.toFixed(3).replace(/^(-?)0/, "$1");
