@@ -17,6 +17,7 @@ import { createCodeGraph } from "../services/codegraph/store.ts";
 import { createEntityDuplicates } from "../services/duplicates/entities.ts";
 import { createUnmerge } from "../services/duplicates/unmerge.ts";
 import { createSameJudge } from "../services/duplicates/verdicts.ts";
+import { reembedThen } from "../services/embedding/reembed.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
@@ -134,6 +135,7 @@ function assemble(
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
   const { search, thresholdMeasure, forgetDistributions } = composeSearch(db, models, graph.queue);
+  const reembed = reembedThen(graph.reembed, forgetDistributions);
   const records = composeRecords({
     db,
     embedder,
@@ -167,7 +169,7 @@ function assemble(
     ...composeUpkeep({
       db,
       embedder,
-      graph,
+      graph: { ...graph, reembed },
       audit: records.audit,
       paceOf,
       forgetDistributions,
@@ -212,7 +214,7 @@ function assemble(
     ownerMethods: ownerMethods({
       models,
       database: { db },
-      reembed: graph.reembed,
+      reembed,
       requestEmbedding: graph.queue.poke,
       further: [
         ...consolidationMethods({ db, rem, stopped: stopped.signal }),

@@ -1,5 +1,6 @@
 /** Search with its abstention gate, and the measurement that the gate goes by. */
 
+import { everydayQuestions } from "../domain/retrieval/abstention/everyday-questions.ts";
 import type { FreshVectors } from "../services/search/arms/vector.ts";
 import { createGate } from "../services/search/gate/gate.ts";
 import { createThresholdMeasure, type ThresholdMeasure } from "../services/search/gate/measure-threshold.ts";
@@ -38,7 +39,7 @@ export function composeSearch(
       judge,
       gate,
     }),
-    thresholdMeasure: createThresholdMeasure({ db, embedder, clock, onApplied: gate.forget }),
+    thresholdMeasure: createThresholdMeasure({ db, embedder, clock, everyday: everydayQuestions, onApplied: gate.forget }),
     forgetDistributions: gate.forget,
   };
 }

@@ -53,6 +53,8 @@ export interface Forgetting {
 export interface ForgettingParts {
   readonly db: Database;
   readonly audit: Pick<Audit, "record">;
+  /** Called once rows are gone: nothing computed from them may be kept in memory. */
+  readonly onErased: () => void;
 }
 
 interface Plan extends Erasure {
@@ -66,7 +68,7 @@ const tables = Object.keys(holders).filter((name): name is HolderTable => Object
 /** A text as a pattern of LIKE that finds it anywhere. */
 const anywhere = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
 
-export function createForgetting({ db, audit }: ForgettingParts): Forgetting {
+export function createForgetting({ db, audit, onErased }: ForgettingParts): Forgetting {
   /** @param lock keeps what was found as it is until the transaction ends. */
   const look = async (tx: Tx, ctx: CallContext, rawName: string, lock: boolean): Promise<Plan | undefined> => {
     const entity = await findEntity(tx, cleanName(rawName, "entity_name"), ctx.scope, { normalized: false });
@@ -142,6 +144,7 @@ export function createForgetting({ db, audit }: ForgettingParts): Forgetting {
         });
         return { erasure: plan, erased: true };
       });
+      if (erased) onErased();
       if (erased) ctx.log.warn("an entity was forgotten", { rows: Object.values(erasure.counts).reduce((sum, count) => sum + count, 0) });
       return { entity: erasure.entity, counts: erasure.counts, samples: erasure.samples, remaining: erasure.remaining };
     },

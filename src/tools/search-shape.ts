@@ -145,10 +145,13 @@ const gateNumbers = (measures: GateMeasures): Row => {
       : {
           best_cosine: orNull(statistics.meaning.bestCosine),
           lead: orNull(statistics.meaning.lead),
-          nearest_word_coverage: orNull(statistics.meaning.nearestCoverage),
+          near_word_coverage: orNull(statistics.meaning.nearCoverage),
         }),
   };
 };
+
+const outdatedKeys = ({ outdated }: GateMeasures): Row =>
+  outdated === undefined ? {} : { ood_gate: "outdated", ood_gate_reason: outdated };
 
 /** `ood` is true where the gate refused; the long form has the numbers in its place. */
 function gateKeys(gate: GateOutcome | undefined, format: ResultFormat): Row {
@@ -159,9 +162,10 @@ function gateKeys(gate: GateOutcome | undefined, format: ResultFormat): Row {
     case "unavailable":
       return { ood_gate: gate.kind, ood_gate_reason: gate.reason };
     case "answered":
-      return format === "verbose" ? { ood: { abstained: false, ...gateNumbers(gate) } } : {};
+      return { ...outdatedKeys(gate), ...(format === "verbose" ? { ood: { abstained: false, ...gateNumbers(gate) } } : {}) };
     case "abstained":
       return {
+        ...outdatedKeys(gate),
         ood: format === "verbose" ? { abstained: true, ...gateNumbers(gate) } : true,
         mahalanobis_distance: gate.distance === undefined ? null : rounded(gate.distance, SHORT_DIGITS),
         ood_threshold: gate.distanceThreshold === undefined ? null : rounded(gate.distanceThreshold, SHORT_DIGITS),

@@ -92,7 +92,7 @@ eachEngine("eval in a project", (engine) => {
 
   test("calibrate measures the project that is named, refuses one that is not there, and writes only when told to", async () => {
     const { db } = engine;
-    const thresholdMeasure = createThresholdMeasure({ db, embedder: noEmbedder, clock: () => 0, onApplied: () => {} });
+    const thresholdMeasure = createThresholdMeasure({ db, embedder: noEmbedder, clock: () => 0, everyday: [], onApplied: () => {} });
     const [[name, calibrate] = ["", undefined]] = thresholdMethods({ db, thresholdMeasure });
     expect(name).toBe("owner/calibrate");
     await ask("owner/load", { project: "quill", corpus: corpusFile("quill", "corpus") });

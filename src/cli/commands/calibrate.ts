@@ -29,8 +29,9 @@ export default command({
     apply: flag("store what was measured"),
   },
   details: [
-    "Each question is asked twice: as the memory stands, and with the memories that answer it left out. Rows with abstain: true are not measured on; the report\n" +
-      "says how many of them the rule refuses. What was measured is forgotten when the model changes, or when the memory has doubled or halved.",
+    "Each question is asked twice: as the memory stands, and with the memories that answer it left out. Some everyday questions show how one looks that this memory\n" +
+      "does not answer. Rows with abstain: true are not measured on; the report says how many of them the rule refuses. What was measured is forgotten when the model\n" +
+      "changes, or when the memory has doubled or halved.",
   ],
   run: async ({ dataset, alpha, samples, project, lexicalOnly, json, apply }, { gateway, host, out }) => {
     if (dataset === undefined)

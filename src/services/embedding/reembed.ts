@@ -56,6 +56,12 @@ export interface Reembed {
   ready(): boolean;
 }
 
+/** The same, and tells once vectors may be others, however the run ended: what was made of the old ones must go. */
+export const reembedThen = (reembed: Reembed, onChanged: () => void): Reembed => ({
+  ...reembed,
+  run: (request) => reembed.run(request).finally(onChanged),
+});
+
 export function createReembed({
   db,
   embedder,

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { deadlineIn, noDeadline } from "../../../src/kernel/deadline.ts";
-import type { ReembedRequest } from "../../../src/services/embedding/reembed.ts";
+import { type ReembedRequest, reembedThen } from "../../../src/services/embedding/reembed.ts";
 import { stateOf, testEmbedder } from "../../support/embedder.ts";
 import { eachEngine, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
@@ -34,6 +34,16 @@ eachEngine("reembed", (engine) => {
   };
   const labels = () =>
     rows(db(), sql`select embedding_model as label, count(*)::int as n from brain_observations group by 1 order by 1 nulls first`);
+
+  test("whoever keeps what was made of the vectors is told after a run, one that failed too", async () => {
+    const { reembed, embedder } = await filled(2);
+    const seen: number[] = [];
+    const told = reembedThen(reembed, () => seen.push(embedder.state.state === "ready" ? 1 : 0));
+    await told.run(request());
+    embedder.state = stateOf("missing");
+    await expect(told.run(request())).rejects.toThrow("no embedding model");
+    expect(seen).toEqual([1, 0]);
+  });
 
   test("makes every vector the running model's, of all four tables, and moves no clock", async () => {
     const { reembed, embedder, call } = await filled(20);

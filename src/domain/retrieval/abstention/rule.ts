@@ -18,12 +18,12 @@ export interface MeaningStatistics extends WordStatistics {
   readonly bestCosine: number;
   /** How far the nearest row stands out: its cosine minus that of the sixth. */
   readonly lead: number;
-  /** Coverage of the nearest row. */
-  readonly nearestCoverage: number;
+  /** Best coverage among the nearest five rows. That of the nearest alone is 0 for a twentieth of the questions of `bench/corpus`. */
+  readonly nearCoverage: number;
 }
 
 export const wordStatisticNames = ["coverage", "known"] as const;
-export const meaningStatisticNames = ["bestCosine", "lead", "coverage", "nearestCoverage", "known"] as const;
+export const meaningStatisticNames = ["bestCosine", "lead", "coverage", "nearCoverage", "known"] as const;
 
 export type StatisticName = (typeof meaningStatisticNames)[number];
 type Statistics<Name extends StatisticName> = Readonly<Record<Name, number>>;
@@ -57,20 +57,21 @@ const STEP = 1;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /**
- * Logistic regression with weights that cannot be negative (projected gradient); both groups count the same whatever their sizes.
- * Deterministic.
+ * Logistic regression with weights that cannot be negative (projected gradient). Answerable and unanswerable count the same whatever their numbers, and so
+ * does each kind of unanswerable. Deterministic.
  */
 function fitScore<Name extends StatisticName>(
   names: readonly Name[],
   answerable: readonly Statistics<Name>[],
-  unanswerable: readonly Statistics<Name>[],
+  kinds: readonly (readonly Statistics<Name>[])[],
 ): Pick<AbstentionRule, "weights" | "bias"> {
-  const all = [...answerable, ...unanswerable];
+  const unanswerable = kinds.filter(({ length }) => length > 0);
+  const all = [...answerable, ...unanswerable.flat()];
   const centres = names.map((name) => sum(all.map((each) => each[name])) / all.length);
   const scales = names.map((name, at) => Math.sqrt(sum(all.map((each) => (each[name] - (centres[at] ?? 0)) ** 2)) / all.length) || 1);
   const rows = [
     ...answerable.map((each) => ({ each, answer: 1, share: 0.5 / answerable.length })),
-    ...unanswerable.map((each) => ({ each, answer: 0, share: 0.5 / unanswerable.length })),
+    ...unanswerable.flatMap((kind) => kind.map((each) => ({ each, answer: 0, share: 0.5 / unanswerable.length / kind.length }))),
   ].map(({ each, answer, share }) => ({
     x: names.map((name, at) => (each[name] - (centres[at] ?? 0)) / (scales[at] ?? 1)),
     answer,
@@ -118,20 +119,22 @@ export interface FittedRule {
 const FOLDS = 5;
 
 /**
- * Learns what tells an answerable question from one whose answer was left out, and where to draw the line so that a share `alpha` of the answerable
- * falls below it. Undefined for no question.
+ * Learns what tells an answerable question from one whose answer was left out and from those about something else, and where to draw the line so that a
+ * share `alpha` of the answerable falls below it. Undefined for no question.
+ * @param elsewhere what was found for questions that this memory does not answer; may be empty.
  */
 export function fitRule<Name extends StatisticName>(
   names: readonly Name[],
   pairs: readonly MeasuredQuestion<Name>[],
   alpha: number,
+  elsewhere: readonly Statistics<Name>[] = [],
 ): FittedRule | undefined {
   if (pairs.length === 0) return undefined;
   const fitOn = (chosen: readonly MeasuredQuestion<Name>[]) =>
     fitScore(
       names,
       chosen.map(({ present }) => present),
-      chosen.map(({ absent }) => absent),
+      [chosen.map(({ absent }) => absent), elsewhere],
     );
   const whole = fitOn(pairs);
   const folds = pairs.length < 2 * FOLDS ? 1 : FOLDS;
@@ -142,10 +145,12 @@ export function fitRule<Name extends StatisticName>(
     const score = scores[at % folds] ?? whole;
     return { present: scoreOf(score, present), absent: scoreOf(score, absent) };
   });
-  // The rule that is kept saw all questions and scores them a little better than it will score others: by so much the line is drawn lower.
+  // The rule that is kept saw all questions and scores them a little better than it will score others: by so much the line is drawn lower, and never above
+  // the quantile of the scores by rules that did not see them, since the hardest questions gain the most. XQuAD-R en, 20 splits: 93.6 % answered without the second.
   const own = pairs.map(({ present }) => scoreOf(whole, present));
   const optimism = (sum(own) - sum(scored.map(({ present }) => present))) / pairs.length;
-  const threshold = (lowerConformalQuantile(own, alpha) ?? 0) - Math.max(0, optimism);
+  const unseen = scored.map(({ present }) => present);
+  const threshold = Math.min((lowerConformalQuantile(own, alpha) ?? 0) - Math.max(0, optimism), lowerConformalQuantile(unseen, alpha) ?? 0);
   const share = (passes: (each: { present: number; absent: number }) => boolean) => scored.filter(passes).length / scored.length;
   return {
     rule: { ...whole, threshold },

@@ -27,6 +27,8 @@ export interface GateMeasures {
   readonly score: number | undefined;
   readonly scoreThreshold: number | undefined;
   readonly decidedBy: "distance" | "words and meaning" | "words";
+  /** A measurement that no longer holds, so that less than was measured decided; one sentence. */
+  readonly outdated: string | undefined;
 }
 
 export type GateOutcome =
@@ -51,7 +53,7 @@ export type OpenGate =
 export interface Gate {
   /** Never throws but for a call that is over. */
   open(ctx: CallContext, question: GateQuestion): Promise<OpenGate>;
-  /** Call when thresholds were measured anew, or vectors were: what is remembered is dropped. */
+  /** Call when thresholds were measured anew, vectors were, or memories were erased: what is remembered is dropped. */
   forget(): void;
 }
 
@@ -86,16 +88,16 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
   const distances = createDistances({ db, limit: fitLimit, clock });
   const remembered = createRemembered<Thresholds & { readonly rows: number }>(THRESHOLDS_KEPT, clock);
 
-  const thresholdsFor = (ctx: CallContext, label: string, dimensions: number | undefined) => {
+  /** The size is read for each question: whoever adds or erases memories, in whichever process, a threshold speaks for the memory as it is. */
+  const thresholdsFor = async (ctx: CallContext, label: string, dimensions: number | undefined) => {
     const projectId = projectOf(ctx.scope);
     const model = dimensions === undefined ? undefined : { label, dimensions };
     const quiet = { principal: ctx.principal, scope: ctx.scope, signal: new AbortController().signal };
-    return remembered.of(`${projectId ?? "all"} ${model === undefined ? "words" : `${label} ${dimensions}`}`, () =>
-      db.read(quiet, async (tx) => ({
-        ...(await readThresholds(tx, projectId, model)),
-        rows: (await tx.first(servedObservations({ projectId })))?.rows ?? 0,
-      })),
-    );
+    const sizeOf = async (id: string | null) => (await db.read(quiet, (tx) => tx.first(servedObservations({ projectId: id }))))?.rows ?? 0;
+    const rows = await sizeOf(projectId);
+    const whole = projectId === null ? rows : await sizeOf(null);
+    const key = `${projectId ?? "all"} ${rows} ${whole} ${model === undefined ? "words" : `${label} ${dimensions}`}`;
+    return await remembered.of(key, () => db.read(quiet, async (tx) => ({ ...(await readThresholds(tx, projectId, model)), rows })));
   };
 
   return {
@@ -163,6 +165,7 @@ function byDistance(distance: number, threshold: number): GateOutcome {
     score: undefined,
     scoreThreshold: undefined,
     decidedBy: "distance",
+    outdated: undefined,
   } as const;
   if (distance <= threshold) return { kind: "answered", ...measures };
   return {
@@ -178,9 +181,10 @@ function byDistance(distance: number, threshold: number): GateOutcome {
  */
 const MOSTLY_COVERED = 0.5;
 
-function byRule(
+/** What the measured rules say; the same statistics always get the same answer. */
+export function byRule(
   statistics: GateStatistics,
-  { meaning, words }: Thresholds,
+  { meaning, words, outdated }: Thresholds,
   distances: Pick<GateMeasures, "distance" | "distanceThreshold">,
 ): GateOutcome {
   const full = meaning !== undefined && statistics.meaning !== undefined ? { rule: meaning, values: statistics.meaning } : undefined;
@@ -193,6 +197,7 @@ function byRule(
     score: scoreOf(used.rule, used.values),
     scoreThreshold: used.rule.threshold,
     decidedBy: full === undefined ? "words" : "words and meaning",
+    outdated: full === undefined && outdated !== undefined ? `Words alone decided: ${outdated}. ${MEASURE}` : undefined,
   } as const;
   // An error or a name has no vector: what the words say of it alone is enough.
   const byWordsAlone =

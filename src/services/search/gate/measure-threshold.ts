@@ -18,8 +18,8 @@ import {
   type StatisticName,
   wordStatisticNames,
 } from "../../../domain/retrieval/abstention/rule.ts";
-import { type Distribution, distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
-import { FUSION_DEPTH } from "../../../domain/retrieval/fusion.ts";
+import { distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
+import { percentile } from "../../../domain/retrieval/metrics.ts";
 import type { Embedder } from "../../../inference/port.ts";
 import { type CallContext, projectOf } from "../../../kernel/context.ts";
 import type { Clock } from "../../../kernel/deadline.ts";
@@ -28,14 +28,10 @@ import { isUuid } from "../../../kernel/ids.ts";
 import type { Database } from "../../../store/port.ts";
 import { putThresholds, servedObservations } from "../../../store/queries/abstention.ts";
 import { existingIds } from "../../../store/queries/evaluation.ts";
-import { rowKinds } from "../../../store/queries/search-filters.ts";
 import type { Question } from "../../evaluation/dataset.ts";
-import { createAges } from "../ages.ts";
-import { analyse } from "../analyse.ts";
-import { searchVectors } from "../arms/vector.ts";
-import { searchWords } from "../arms/words.ts";
 import { fitted, LEAST_SAMPLES, sampleOf } from "./distances.ts";
-import { type GateStatistics, readEvidence } from "./statistics.ts";
+import { createProbe, type Probe } from "./probe.ts";
+import type { GateStatistics } from "./statistics.ts";
 import { meaningKey, type ThresholdMetadata, wordsKey } from "./thresholds.ts";
 
 export interface ThresholdRequest {
@@ -87,57 +83,14 @@ export interface ThresholdMeasureParts {
   readonly db: Database;
   readonly embedder: Embedder;
   readonly clock: Clock;
+  /** Questions that hardly any memory answers: what is found for them is learned from too. */
+  readonly everyday: readonly string[];
   /** Called once new thresholds stand in the database. */
   readonly onApplied: () => void;
 }
 
-/** The exact rank of a default search: what is measured is what a search will see. */
-const EXACT_RANK = 20;
-
-interface Probe {
-  readonly question: Question;
-  readonly present: GateStatistics;
-  readonly absent: GateStatistics | undefined;
-  readonly distance: number | undefined;
-}
-
-export function createThresholdMeasure({ db, embedder, clock, onApplied }: ThresholdMeasureParts): ThresholdMeasure {
-  /** What a search finds for a question, as it is and with its answers left out. */
-  async function probe(
-    ctx: CallContext,
-    question: Question,
-    alive: ReadonlySet<string>,
-    distribution: Distribution | undefined,
-    model: boolean,
-  ): Promise<Probe> {
-    const [vector] = model ? await embedder.embed([question.query], "query", ctx.signal) : [];
-    const filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
-    const ages = createAges(filters);
-    return await db.read(ctx, async (tx) => {
-      const words = await searchWords(tx, {
-        analysis: analyse(question.query),
-        kinds: rowKinds,
-        filters,
-        depth: FUSION_DEPTH,
-        exactRank: EXACT_RANK,
-        ages,
-      });
-      const near =
-        vector === undefined
-          ? undefined
-          : await searchVectors(tx, { vector, label: embedder.label, depth: FUSION_DEPTH, filters, withEpisodes: true, ages });
-      const given = question.relevantIds.filter((id) => alive.has(id));
-      const first = near?.hits[0]?.id ?? words.bm25[0]?.id;
-      const answers = given.length > 0 ? given : first === undefined ? [] : [first];
-      const evidence = await readEvidence(tx, words, near, answers);
-      return {
-        question,
-        present: evidence.statistics(),
-        absent: question.abstain ? undefined : evidence.statistics(new Set(answers)),
-        distance: distribution && vector && distanceFrom(distribution, vector),
-      };
-    });
-  }
+export function createThresholdMeasure({ db, embedder, clock, everyday, onApplied }: ThresholdMeasureParts): ThresholdMeasure {
+  const probe = createProbe({ db, embedder });
 
   async function store(ctx: CallContext, report: ThresholdReport): Promise<void> {
     const projectId = projectOf(ctx.scope);
@@ -194,15 +147,20 @@ export function createThresholdMeasure({ db, embedder, clock, onApplied }: Thres
         );
       const probes: Probe[] = [];
       for (const question of asked) {
-        probes.push(await probe(ctx, question, alive, distribution, model));
+        probes.push(await probe(ctx, question, { alive, distribution, withMeaning: model }));
         ctx.progress(probes.length, asked.length);
       }
+      const elsewhere: GateStatistics[] = [];
+      for (const query of everyday)
+        elsewhere.push(
+          (await probe(ctx, { query, relevantIds: [], abstain: true }, { alive, distribution: undefined, withMeaning: model })).present,
+        );
       const answerable = probes.filter(({ absent }) => absent !== undefined);
       const distancesOf = (of: readonly Probe[]) => of.flatMap(({ distance }) => (distance === undefined ? [] : [distance]));
       const ofCorpus = distribution === undefined ? [] : vectors.flatMap((each) => distanceFrom(distribution, each) ?? []);
       const ofQueries = distancesOf(answerable);
       const theoretical = distribution && theoreticalThreshold(distribution.dimensions);
-      const words = measured(wordStatisticNames, probes, (found) => found.words, alpha);
+      const words = measured(wordStatisticNames, probes, elsewhere, (found) => found.words, alpha);
       if (words === undefined) throw new Error("a rule was fitted on no question");
       const report: ThresholdReport = {
         model: model ? embedder.label : undefined,
@@ -221,7 +179,7 @@ export function createThresholdMeasure({ db, embedder, clock, onApplied }: Thres
         gone: questions.length - asked.length,
         guessed: answerable.filter(({ question }) => question.relevantIds.length === 0).length,
         guaranteed: isGuaranteed(answerable.length, alpha),
-        meaning: model ? measured(meaningStatisticNames, probes, (found) => found.meaning, alpha) : undefined,
+        meaning: model ? measured(meaningStatisticNames, probes, elsewhere, (found) => found.meaning, alpha) : undefined,
         words,
         applied: apply,
       };
@@ -240,10 +198,13 @@ function requireModel(embedder: Embedder): void {
     );
 }
 
+const MEDIAN = 0.5;
+
 /** Fits a rule over these statistics, and counts what it does to questions that are marked as foreign. */
-function measured<Name extends StatisticName>(
+export function measured<Name extends StatisticName>(
   names: readonly Name[],
   probes: readonly Probe[],
+  everyday: readonly GateStatistics[],
   pick: (found: GateStatistics) => Readonly<Record<Name, number>> | undefined,
   alpha: number,
 ): MeasuredRule | undefined {
@@ -251,7 +212,13 @@ function measured<Name extends StatisticName>(
     const [with_, without] = [pick(present), absent && pick(absent)];
     return with_ === undefined || without === undefined ? [] : [{ present: with_, absent: without }];
   });
-  const fit = fitRule(names, pairs, alpha);
+  const covered = percentile(
+    probes.flatMap(({ present, absent }) => (absent === undefined ? [] : [present.words.coverage])),
+    MEDIAN,
+  );
+  // A memory about cooking answers some of them: those that it covers like its own questions say nothing about others.
+  const elsewhere = everyday.flatMap((found) => (found.words.coverage >= covered ? [] : (pick(found) ?? [])));
+  const fit = fitRule(names, pairs, alpha, elsewhere);
   if (fit === undefined) return undefined;
   const foreign = probes.flatMap(({ present, absent }) => (absent === undefined ? [pick(present)] : []));
   const refused = foreign.filter((found) => found === undefined || !isAnswered(fit.rule, found)).length;

@@ -10,6 +10,8 @@ import type { WordHits } from "../arms/words.ts";
 
 /** The rank that the nearest row is compared with: memories of one subject lie close, one that answers stands out from its five neighbours. */
 const COMPARED_RANK = 5;
+/** Nearest rows among which the one with most of the question's words counts. */
+const NEAR_ROWS = 5;
 /** Best rows of each kind whose words are looked at: the row with the most of a question's weight is among the first of BM25. */
 const ROWS_READ = 30;
 
@@ -85,7 +87,7 @@ function statisticsOf(
       ...ofWords,
       bestCosine: first.score,
       lead: first.score - compared.score,
-      nearestCoverage: covers.get(first.id) ?? 0,
+      nearCoverage: Math.max(...hits.slice(0, NEAR_ROWS).map(({ id }) => covers.get(id) ?? 0)),
     },
     withoutVectors,
   };

@@ -17,7 +17,7 @@ export const wordsKey = (projectId: string | null): string => keyOf(WORDS_KEY, p
 const MOST_GROWTH = 2;
 
 const rule = z.object({
-  weights: z.partialRecord(z.enum(["bestCosine", "lead", "coverage", "nearestCoverage", "known"]), z.number()),
+  weights: z.partialRecord(z.enum(["bestCosine", "lead", "coverage", "nearCoverage", "known"]), z.number()),
   bias: z.number(),
   threshold: z.number(),
 });

@@ -45,8 +45,8 @@ test("where all questions look alike, all are answered: parts that disagree in a
 test("nothing that speaks for an answer counts against one, however odd the sample", () => {
   // The larger cosines stand with the questions whose answer was left out: a free fit would turn the weight around.
   const odd = Array.from({ length: 40 }, (_, at) => ({
-    present: { bestCosine: 0.5, lead: 0.01 * at, coverage: 0.8, nearestCoverage: 0.8, known: 1 },
-    absent: { bestCosine: 0.9, lead: 0, coverage: 0.3, nearestCoverage: 0.2, known: 1 },
+    present: { bestCosine: 0.5, lead: 0.01 * at, coverage: 0.8, nearCoverage: 0.8, known: 1 },
+    absent: { bestCosine: 0.9, lead: 0, coverage: 0.3, nearCoverage: 0.2, known: 1 },
   }));
   const weights = Object.values(fitRule(meaningStatisticNames, odd, 0.05)?.rule.weights ?? {});
   expect(weights).toHaveLength(5);

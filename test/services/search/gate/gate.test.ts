@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Embedder } from "../../../../src/inference/port.ts";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { readDataset } from "../../../../src/services/evaluation/dataset.ts";
+import { createForgetting } from "../../../../src/services/forgetting.ts";
 import { createThresholdMeasure } from "../../../../src/services/search/gate/measure-threshold.ts";
 import { uuidArray, vectorArray } from "../../../../src/store/codecs.ts";
 import type { Database } from "../../../../src/store/port.ts";
@@ -29,6 +30,7 @@ const directionOf = (at: number) => vectorOf({ [at]: 1, 200: 0.3 });
 const questionOf = (at: number) => `where is ${WORDS[at]?.[0]} kept with ${WORDS[at]?.[1]} since monday`;
 /** As many questions as carry the guarantee, and some. */
 const ASKED = 24;
+const EVERYDAY = ["when was the printing press invented", "which river flows through Vienna", "how do bees make honey"];
 const FOREIGN = "which walrus sings opera beyond jupiter";
 
 const embedder: Embedder = embedderOf({
@@ -66,10 +68,19 @@ const run = (
   questions: ReturnType<typeof datasetOf>,
   given: Partial<{ embedder: Embedder; lexicalOnly: boolean; apply: boolean; onApplied: () => void; project: string }> = {},
 ) =>
-  createThresholdMeasure({ db, embedder: given.embedder ?? embedder, clock: () => 0, onApplied: given.onApplied ?? (() => {}) }).run(
-    callContext(given.project === undefined ? {} : { scope: { kind: "project", id: given.project } }),
-    { questions, alpha: 0.05, samples: 5_000, lexicalOnly: given.lexicalOnly ?? false, apply: given.apply ?? true },
-  );
+  createThresholdMeasure({
+    db,
+    embedder: given.embedder ?? embedder,
+    clock: () => 0,
+    everyday: EVERYDAY,
+    onApplied: given.onApplied ?? (() => {}),
+  }).run(callContext(given.project === undefined ? {} : { scope: { kind: "project", id: given.project } }), {
+    questions,
+    alpha: 0.05,
+    samples: 5_000,
+    lexicalOnly: given.lexicalOnly ?? false,
+    apply: given.apply ?? true,
+  });
 
 const keyRow = z.object({ key: z.string(), value: z.coerce.number() });
 const ask = { query: FOREIGN, abstain_ood: true };
@@ -203,6 +214,64 @@ eachEngine("the abstention gate", (engine) => {
     const grown = await faroOver(engine.db, { embedder }).ask(ask);
     expect(grown).toMatchObject({ ood_gate: "uncalibrated" });
     expect(grown.ood_gate_reason).toContain("measured on 60 memories, and there are 121 now");
+  });
+
+  test("a server that remembers a measurement sees at the next question that memories came or went", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const faro = faroOver(engine.db, { embedder });
+    expect(await faro.ask(ask)).toMatchObject({ ood: true });
+    await engine.db.write(everything, async (tx) => {
+      await tx.run(sql`delete from brain_observations where id = any(${uuidArray(ids.slice(20))})`);
+    });
+    const shrunk = await faro.ask(ask);
+    expect(shrunk).toMatchObject({ ood_gate: "uncalibrated" });
+    expect(shrunk.ood_gate_reason).toContain("measured on 60 memories, and there are 20 now");
+    expect(shrunk.ood_gate_reason).toContain("calibrate --dataset FILE --apply");
+  });
+
+  test("where another model runs and words alone decide, the answer says so, refused or not", async () => {
+    const ids = await seedSixty(engine.db);
+    await run(engine.db, datasetOf(ids));
+    const faro = faroOver(engine.db, { embedder: { ...embedder, label: "other-model/1" } });
+    const why = `Words alone decided: the threshold was measured with ${LABEL}, and other-model/1 is running.`;
+    for (const [query, refused] of [
+      [FOREIGN, true],
+      [questionOf(7), false],
+    ] as const) {
+      const answer = await faro.ask({ query, abstain_ood: true });
+      expect(answer).toMatchObject({ ood_gate: "outdated", ...(refused ? { ood: true } : {}) });
+      expect(answer.ood_gate_reason).toStartWith(why);
+    }
+  });
+
+  test("what was computed from memories that were forgotten is dropped at once", async () => {
+    const ids = await seedSixty(engine.db);
+    const near = await seedMany(
+      engine.db,
+      Array.from({ length: 20 }, (_, at) => `walrus ${at}`),
+      "walrus den",
+    );
+    await engine.db.write(everything, async (tx) => {
+      await tx.run(sql`
+        update brain_observations as o set embedding = n.vector, embedding_model = ${LABEL}::text
+        from unnest(${uuidArray(near)}, ${vectorArray(near.map((_, at) => vectorOf({ 380: 1, [300 + at]: 0.3 })))}) as n(id, vector) where o.id = n.id`);
+    });
+    await run(engine.db, datasetOf(ids));
+    const faro = faroOver(engine.db, { embedder });
+    const distance = async () => {
+      const { ood } = await faro.ask({ query: questionOf(7), abstain_ood: true, format: "verbose" });
+      return z.object({ mahalanobis_distance: z.number() }).parse(ood).mahalanobis_distance;
+    };
+    const before = await distance();
+    expect(await distance()).toBe(before);
+    const forgetting = createForgetting({
+      db: engine.db,
+      audit: { record: async () => ({ id: 1, hash: "" }) },
+      onErased: faro.gate.forget,
+    });
+    await forgetting.forget(callContext(), "walrus den", undefined);
+    expect(await distance()).not.toBe(before);
   });
 
   test("what was measured is remembered for five minutes, and dropped at once where it is measured anew", async () => {
