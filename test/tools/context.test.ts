@@ -1,8 +1,9 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { withoutRepeats } from "../../src/services/context.ts";
+import { callersOf, type Who } from "../support/clients.ts";
 import { eachEngine } from "../support/engines.ts";
-import { graphOver, type Reply } from "../support/graph.ts";
+import type { Reply } from "../support/graph.ts";
 import { project, row, rows } from "../support/statements.ts";
 
 const layer = (reply: Reply, key: string): Reply[] => (reply.layers as Record<string, Reply[]>)[key] as Reply[];
@@ -17,18 +18,7 @@ test("one piece of one entity is shown once, whatever its letters' case", () => 
 eachEngine("cuba_contexto", (engine) => {
   beforeEach(() => engine.db.reset());
 
-  interface Who {
-    readonly project?: string;
-    readonly client?: string;
-    readonly session?: string;
-    readonly bound?: boolean;
-  }
-  const caller = ({ project: id, client = "cursor::chat-9", session, bound = true }: Who = {}) =>
-    graphOver(engine.db).caller(id === undefined ? { kind: "none" } : { kind: "project", id }, {
-      client,
-      bound,
-      session: session === undefined ? undefined : { id: session, startedAt: "2026-01-01T00:00:00.000000+00:00" },
-    });
+  const caller = callersOf(engine, "cursor::chat-9");
   const look = (who: Who = {}, more: Reply = {}) => caller(who)("cuba_contexto", more);
   const open = async () => String((await row(engine.db, sql`insert into brain_sessions (session_name) values ('w') returning id`)).id);
   const note = (who: Who, content: string, entity_name = "gateway") =>

@@ -4,6 +4,7 @@ import { unavailable } from "../../src/kernel/errors.ts";
 import type { Database } from "../../src/store/port.ts";
 import { eachEngine } from "../support/engines.ts";
 import { graphOver } from "../support/graph.ts";
+import { notesOver } from "../support/notes.ts";
 import { entity, project, row, rows } from "../support/statements.ts";
 
 const TOKEN = "ghp_abcdefghijklmnop";
@@ -55,11 +56,7 @@ describe("cuba_cronica over a database that cannot be reached", () => {
 
 eachEngine("cuba_cronica", (engine) => {
   beforeEach(() => engine.db.reset());
-  const db = () => engine.db;
-  const graph = (given = {}) => graphOver(engine.db, given);
-  const add = (content: string, more: Record<string, unknown> = {}) =>
-    graph().caller()("cuba_cronica", { action: "add", entity_name: "E", content, ...more });
-  const count = async () => (await row(db(), sql`select count(*)::int as n from brain_observations`)).n;
+  const { db, graph, add, count } = notesOver(engine);
 
   describe("add", () => {
     test("stores a text, creates its entity, and answers everything about it", async () => {

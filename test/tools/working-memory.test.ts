@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { tokenCounter } from "../../src/kernel/tokens.ts";
+import { callersOf, type Who } from "../support/clients.ts";
 import { eachEngine } from "../support/engines.ts";
 import { graphOver, type Reply } from "../support/graph.ts";
 import { noDatabase } from "../support/no-database.ts";
@@ -27,18 +28,7 @@ test("refuses credentials, empty and oversized notes, and times outside a second
 eachEngine("cuba_pizarra", (engine) => {
   beforeEach(() => engine.db.reset());
 
-  interface Who {
-    readonly project?: string;
-    readonly client?: string;
-    readonly session?: string;
-    readonly bound?: boolean;
-  }
-  const caller = ({ project: id, client = "cursor", session, bound = true }: Who = {}) =>
-    graphOver(engine.db).caller(id === undefined ? { kind: "none" } : { kind: "project", id }, {
-      client,
-      bound,
-      session: session === undefined ? undefined : { id: session, startedAt: "2026-01-01T00:00:00.000000+00:00" },
-    });
+  const caller = callersOf(engine, "cursor");
   const write = (who: Who, content: string, more: Reply = {}) => caller(who)("cuba_pizarra", { action: "write", content, ...more });
   const read = (who: Who = {}, more: Reply = {}) => caller(who)("cuba_pizarra", { action: "read", ...more });
   const clear = (who: Who = {}, more: Reply = {}) => caller(who)("cuba_pizarra", { action: "clear", ...more });

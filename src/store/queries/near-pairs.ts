@@ -2,7 +2,8 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
-import { query, timestamp, uuid, uuidArray } from "../codecs.ts";
+import { query, uuid, uuidArray } from "../codecs.ts";
+import { MergeableRow, mergeableColumns } from "./observations.ts";
 import { fixed, inScope } from "./predicates.ts";
 
 /** Entities with at least two live observations, by id. */
@@ -83,17 +84,9 @@ export const entityPageEnd = query(
 
 /** Rows that are about to be merged, as they are now; locked in one order. */
 export const mergeable = query(
-  z.object({
-    id: uuid,
-    content: z.string(),
-    observationType: z.string(),
-    trust: z.enum(["trusted", "quarantined"]),
-    importance: z.number(),
-    projectId: uuid.nullable(),
-    createdAt: timestamp,
-  }),
+  MergeableRow,
   (q: { ids: readonly string[]; scope: Scope }) => sql`
-  select o.id, o.content, o.observation_type as "observationType", o.trust, o.importance, o.project_id as "projectId", o.created_at as "createdAt"
+  select ${mergeableColumns}
   from brain_observations as o
   where o.id = any(${uuidArray(q.ids)}) and ${live("o", q.scope)}
   order by o.id

@@ -152,19 +152,23 @@ export const retireFaded = query(
   returning o.id, o.entity_id as "entityId"`,
 );
 
+/** A row that may be merged with another of its entity. */
+export const MergeableRow = z.object({
+  id: uuid,
+  content: z.string(),
+  observationType: z.string(),
+  trust: z.enum(["trusted", "quarantined"]),
+  importance: z.number(),
+  projectId: uuid.nullable(),
+  createdAt: timestamp,
+});
+export const mergeableColumns = sql`o.id, o.content, o.observation_type as "observationType", o.trust, o.importance, o.project_id as "projectId", o.created_at as "createdAt"`;
+
 /** Live rows of an entity that share their words' mark with another one: what may be a pair of the same text. */
 export const sameMarkRows = query(
-  z.object({
-    id: uuid,
-    content: z.string(),
-    observationType: z.string(),
-    trust: z.enum(["trusted", "quarantined"]),
-    importance: z.number(),
-    projectId: uuid.nullable(),
-    createdAt: timestamp,
-  }),
+  MergeableRow,
   (q: { entityId: string; scope: Scope; groups: number; limit: number }) => sql`
-  select o.id, o.content, o.observation_type as "observationType", o.trust, o.importance, o.project_id as "projectId", o.created_at as "createdAt"
+  select ${mergeableColumns}
   from brain_observations as o
   where o.entity_id = ${q.entityId}::uuid and ${keyedInScope("o", q.scope)} and o.observation_type <> 'superseded' and o.words_mark = any(array(
     select m.words_mark from brain_observations as m

@@ -6,7 +6,8 @@ import { timedOut, unavailable } from "../../../src/kernel/errors.ts";
 import type { Chat } from "../../../src/llm/port.ts";
 import { chat, factsReply, ladder } from "../../support/chat.ts";
 import { eachEngine } from "../../support/engines.ts";
-import { graphOver, type Reply } from "../../support/graph.ts";
+import type { Reply } from "../../support/graph.ts";
+import { ingestOver } from "../../support/ingest.ts";
 import { judgeWith } from "../../support/judge.ts";
 import { seedProject } from "../../support/search.ts";
 import { row, rows } from "../../support/statements.ts";
@@ -15,16 +16,7 @@ const TOKEN = "ghp_abcdefghijklmnop";
 
 eachEngine("cuba_ingesta auto_extract", (engine) => {
   beforeEach(() => engine.db.reset());
-  const db = () => engine.db;
-  const over = (given: Parameters<typeof graphOver>[1] = {}) => graphOver(engine.db, given);
-  const ingest = (args: Reply, given = {}) => over(given).caller()("cuba_ingesta", args);
-  const stored = () =>
-    rows(
-      db(),
-      sql`select e.name as entity, o.content, o.observation_type as type, o.source, o.trust from brain_observations as o
-          join brain_entities as e on e.id = o.entity_id order by o.created_at, o.id`,
-    );
-  const count = async (table: string) => (await row(db(), sql`select count(*)::int as n from ${sql.raw(table)}`)).n;
+  const { db, over, ingest, stored, count } = ingestOver(engine);
 
   describe("auto_extract", () => {
     const extract = (model: Chat, text: string, more: Reply = {}, given = {}) =>

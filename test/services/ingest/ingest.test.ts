@@ -1,11 +1,10 @@
 /** cuba_ingesta: many memories at once, from items, from a text. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import { sql } from "drizzle-orm";
 import { eachEngine } from "../../support/engines.ts";
 import { graphOver, type Reply } from "../../support/graph.ts";
+import { ingestOver } from "../../support/ingest.ts";
 import { noDatabase } from "../../support/no-database.ts";
 import { seedProject } from "../../support/search.ts";
-import { row, rows } from "../../support/statements.ts";
 
 const TOKEN = "ghp_abcdefghijklmnop";
 
@@ -72,16 +71,7 @@ describe("cuba_ingesta before the database", () => {
 
 eachEngine("cuba_ingesta", (engine) => {
   beforeEach(() => engine.db.reset());
-  const db = () => engine.db;
-  const over = (given: Parameters<typeof graphOver>[1] = {}) => graphOver(engine.db, given);
-  const ingest = (args: Reply, given = {}) => over(given).caller()("cuba_ingesta", args);
-  const stored = () =>
-    rows(
-      db(),
-      sql`select e.name as entity, o.content, o.observation_type as type, o.source, o.trust from brain_observations as o
-          join brain_entities as e on e.id = o.entity_id order by o.created_at, o.id`,
-    );
-  const count = async (table: string) => (await row(db(), sql`select count(*)::int as n from ${sql.raw(table)}`)).n;
+  const { db, over, ingest, stored, count } = ingestOver(engine);
 
   describe("ingest", () => {
     test("stores two hundred at once, says so once, and a second time stores none", async () => {

@@ -1,16 +1,12 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { eachEngine } from "../../support/engines.ts";
-import { graphOver } from "../../support/graph.ts";
+import { notesOver } from "../../support/notes.ts";
 import { row, rows } from "../../support/statements.ts";
 
 eachEngine("cuba_cronica at the gate", (engine) => {
   beforeEach(() => engine.db.reset());
-  const db = () => engine.db;
-  const graph = (given = {}) => graphOver(engine.db, given);
-  const add = (content: string, more: Record<string, unknown> = {}) =>
-    graph().caller()("cuba_cronica", { action: "add", entity_name: "E", content, ...more });
-  const count = async () => (await row(db(), sql`select count(*)::int as n from brain_observations`)).n;
+  const { db, graph, add, count } = notesOver(engine);
 
   describe("the duplicate gate", () => {
     for (const [first, second, kind, similarity] of [

@@ -2,20 +2,15 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { tokenCounter } from "../../../src/kernel/tokens.ts";
 import { eachEngine } from "../../support/engines.ts";
-import { graphOver } from "../../support/graph.ts";
+import { field, notesOver } from "../../support/notes.ts";
 import { entity, project, row, rows } from "../../support/statements.ts";
 
 /** Tests that store megabytes, on a machine that others use too. */
 const SLOW_MS = 60_000;
-const field = (value: unknown, ...path: (string | number)[]): unknown =>
-  path.reduce<unknown>((at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined), value);
 
 eachEngine("cuba_cronica as lists", (engine) => {
   beforeEach(() => engine.db.reset());
-  const db = () => engine.db;
-  const graph = (given = {}) => graphOver(engine.db, given);
-  const add = (content: string, more: Record<string, unknown> = {}) =>
-    graph().caller()("cuba_cronica", { action: "add", entity_name: "E", content, ...more });
+  const { db, graph, add } = notesOver(engine);
 
   describe("lists", () => {
     test("list shows the most important first, then the newest, with everything about a row", async () => {
