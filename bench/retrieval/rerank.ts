@@ -114,8 +114,9 @@ async function ndcgOf(set: DevelopmentSet, reader: Reader | undefined, unfoundOn
     const { metrics } = await evaluation.run(ctx, datasetOf(part.questions), { ...DEFAULT_SETTINGS, rerank: reader !== undefined });
     scores.push(...metrics.perQuery.map(({ ndcg }) => ndcg));
   }
-  // Each part warms up with one question more.
-  return { scores, pairs: count.pairs / (scores.length + set.parts.length) };
+  // Questions without an answer are asked too, and each part warms up with one more.
+  const asked = set.parts.reduce((sum, part) => sum + datasetOf(part.questions).questions.length + 1, 0);
+  return { scores, pairs: count.pairs / asked };
 }
 
 const short = (value: number) => value.toFixed(3).replace(/^(-?)0/, "$1");
