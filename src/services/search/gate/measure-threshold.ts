@@ -148,13 +148,14 @@ export function createThresholdMeasure({ db, embedder, clock, everyday, onApplie
       const probes: Probe[] = [];
       for (const question of asked) {
         probes.push(await probe(ctx, question, { alive, distribution, withMeaning: model }));
-        ctx.progress(probes.length, asked.length);
+        ctx.progress(probes.length, asked.length + everyday.length);
       }
       const elsewhere: GateStatistics[] = [];
-      for (const query of everyday)
-        elsewhere.push(
-          (await probe(ctx, { query, relevantIds: [], abstain: true }, { alive, distribution: undefined, withMeaning: model })).present,
-        );
+      for (const query of everyday) {
+        const found = await probe(ctx, { query, relevantIds: [], abstain: true }, { alive, distribution: undefined, withMeaning: model });
+        elsewhere.push(found.present);
+        ctx.progress(probes.length + elsewhere.length, asked.length + everyday.length);
+      }
       const answerable = probes.filter(({ absent }) => absent !== undefined);
       const distancesOf = (of: readonly Probe[]) => of.flatMap(({ distance }) => (distance === undefined ? [] : [distance]));
       const ofCorpus = distribution === undefined ? [] : vectors.flatMap((each) => distanceFrom(distribution, each) ?? []);
