@@ -52,6 +52,9 @@ for (const size of sizes) {
     await db.asOwner((connection) => bulkLoad(connection, growthCorpus(size), vectors));
     console.error(`${size} rows loaded in ${Math.round((performance.now() - startedAt) / 1_000)} s`);
   }
+  const { rows } = await db.asOwner((connection) => connection.query("select count(*)::int as held from brain_observations", []));
+  if (rows[0]?.held !== size)
+    throw new Error(`The database ${name} does not hold ${size} rows: its load was broken off. Remove the database, then run again.`);
   const ask = faroAsAsked({
     search: createSearch({ db, embedder, fusion: "scores", entityLeg: true }),
     presentation: { compactChars: 1_200 },

@@ -25,7 +25,8 @@ export async function bulkLoad(connection: Connection, memories: readonly Memory
     "select indexname as name, indexdef as definition from pg_indexes where indexname = any($1::text[])",
     [arrayLiteral(BUILT_AFTERWARDS)],
   );
-  await connection.script("set statement_timeout = 0");
+  // One transaction: a load that is broken off leaves an empty database, and no slow half of one.
+  await connection.script("set statement_timeout = 0; begin");
   for (const { name } of indexes) await connection.script(`drop index ${String(name)}`);
   for (const table of TABLES) await connection.script(`alter table ${table} disable trigger user`);
 
@@ -73,6 +74,7 @@ export async function bulkLoad(connection: Connection, memories: readonly Memory
   for (const table of TABLES) await connection.script(`alter table ${table} enable trigger user`);
   for (const { definition } of indexes) await connection.script(String(definition));
   if (vectors !== undefined) await connection.query("select brain_fit_vectors($1::text, 2000)", [vectors.label]);
+  await connection.script("commit");
   for (const table of ["brain_postings", "brain_vector_signs", ...TABLES]) await connection.query(`vacuum analyze ${table}`);
   await connection.script("reset work_mem; reset maintenance_work_mem; reset statement_timeout; checkpoint");
 }
