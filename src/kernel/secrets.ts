@@ -3,6 +3,7 @@
  * `redact` (texts on their way to a log, a model or a person). Both read the same spans, so what the gate refuses the redactor changes.
  * Rules and labels: `tools-graph.md` §3.4.
  */
+import { isDate, isQuantity, isReference, type SecretWords } from "./secret-references.ts";
 
 /** What a span hides: UTF-16 range [from, to), the kind of credential, and whether it is certain enough to refuse a write. */
 interface Span {
@@ -179,6 +180,20 @@ function isPackageFact(rawKey: string, label: string, rawValue: string): boolean
   return label !== "password field" && digest.test(value);
 }
 
+const secretWords: SecretWords = { isOpaque, isSecretName: (name) => secretKey(name) !== undefined };
+
+/** A value of a secret's key that is certain enough to refuse: opaque, and no reference to code, no path, no date, no quantity. */
+function isCertain(text: string, word: Word, from: number, rawKey: string, label: string): boolean {
+  const to = word.at + word.text.length;
+  const value = text.slice(from, to);
+  if (!isOpaque(value)) return false;
+  if (value.includes("://") || providerToken(value) !== undefined || jwtInside.test(value)) return true;
+  if (label !== "password field" && isDate(value)) return false;
+  if (label === "token field" && isQuantity(bareKey(rawKey), value)) return false;
+  const literal = /^[A-Z0-9_]+$/.test(rawKey) && text.charAt(from - 1) === "=";
+  return !isReference({ text, from, to, key: bareKey(rawKey), literal }, secretWords);
+}
+
 /** Every `"key":"value"` pair inside one word whose key names a secret (compact JSON). */
 function jsonPairs(word: Word): Span[] {
   const spans: Span[] = [];
@@ -187,7 +202,11 @@ function jsonPairs(word: Word): Span[] {
     const value = pair[2] ?? "";
     if (label === undefined || value === "" || isPackageFact(pair[1] ?? "", label, value)) continue;
     const from = word.at + pair.index + pair[0].length - value.length;
-    spans.push({ from, to: from + value.length, label, certain: isOpaque(value), wordAt: word.at });
+    // From quote to quote: only a template alone is a reference here.
+    const start = from - word.at - 1;
+    const place = { text: word.text, from: start, to: start + value.length + 2, key: pair[1] ?? "", literal: false };
+    const certain = isOpaque(value) && (providerToken(value) !== undefined || !isReference(place, secretWords));
+    spans.push({ from, to: from + value.length, label, certain, wordAt: word.at });
   }
   return spans;
 }
@@ -206,7 +225,7 @@ interface Expectation {
 const jwtInside = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/;
 
 /** Judges one word on its own; a pair or a joined continuation is the caller's business. */
-function spansOf(word: Word, expected: Expectation | undefined): Span[] {
+function spansOf(whole: string, word: Word, expected: Expectation | undefined): Span[] {
   const { text, at } = word;
   const span = (from: number, to: number, label: string, certain: boolean): Span => ({
     from: at + from,
@@ -216,7 +235,7 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
     wordAt: at,
   });
   if (expected !== undefined && !expected.bearer && !isPackageFact(expected.key, expected.label, text))
-    return [span(0, text.length, expected.label, isOpaque(text))];
+    return [span(0, text.length, expected.label, isCertain(whole, word, at, expected.key, expected.label))];
   const credential = urlCredential(text);
   if (credential !== undefined) return [span(credential.from, credential.to, "credentials in a url", true)];
   const json = jsonPairs(word);
@@ -226,7 +245,8 @@ function spansOf(word: Word, expected: Expectation | undefined): Span[] {
     const label = secretKey(text.slice(0, split));
     const value = text.slice(split + 1);
     if (label !== undefined && !isPackageFact(text.slice(0, split), label, value)) {
-      return value === "" ? [] : [span(split + 1, text.length, label, isOpaque(value))];
+      const certain = isCertain(whole, word, at + split + 1, text.slice(0, split), label);
+      return value === "" ? [] : [span(split + 1, text.length, label, certain)];
     }
   }
   const provider = providerToken(text);
@@ -270,7 +290,7 @@ function scan(text: string): Span[] {
     const word = list[i];
     if (word === undefined) continue;
     if (expected !== undefined && isSeparator(word.text)) continue;
-    const found = spansOf(word, expected);
+    const found = spansOf(text, word, expected);
     const next = list[i + 1];
     // A token broken by a line break: the two halves are judged as one.
     if (found.length === 0 && next !== undefined && /^\r?\n$/.test(word.gap)) {

@@ -1,0 +1,222 @@
+/**
+ * Tells a value that only refers to a secret (code that reads it, a path to it) from one that may be the secret. Used by the scanner of
+ * `secrets.ts` on unquoted values of keys such as `password`. What cannot be read to its end as one of the forms below is no reference:
+ * in doubt the gate refuses.
+ */
+
+/** What the scanner knows and this reading needs. */
+export interface SecretWords {
+  /** True for a text that reads like a credential. */
+  readonly isOpaque: (value: string) => boolean;
+  /** True for the name of something secret (`password`, `API_KEY`, `clientSecret`). */
+  readonly isSecretName: (name: string) => boolean;
+}
+
+/** Where a value stands. */
+export interface ValuePlace {
+  readonly text: string;
+  /** UTF-16 offsets of the word that holds the value: where the value starts, where the word ends. */
+  readonly from: number;
+  readonly to: number;
+  /** The key as written, without quotes. */
+  readonly key: string;
+  /** `KEY=value` of an environment file or a shell: what stands there is taken literally, so only lookups count as code. */
+  readonly literal: boolean;
+}
+
+/** UTF-16 units of an expression that are read at most; a longer one is no reference. */
+const LONGEST_EXPRESSION = 600;
+/** Calls inside of calls that are followed at most. */
+const DEEPEST_CALL = 8;
+const LONGEST_NAME = 40;
+/** Words of names have digits in the middle only where they are called so. */
+const numberedWord = /base(?:32|58|64)|b64|sha(?:1|256|384|512)|md5|utf8|oauth2?|s3|ec2|k8s|i18n|http2|x509|argon2|pbkdf2|uuid[1-8]/gi;
+/** Letters per word of a name below which it reads like chance (`MTk4NjIy`): names have words. */
+const FEWEST_LETTERS_PER_WORD = 2.2;
+
+/** True for an identifier as people choose them: words, numbered at most (`password1`, `TOKEN_V2`, `s3Client`). */
+function isName(name: string): boolean {
+  if (name.length > LONGEST_NAME || !/^[A-Za-z_$][\w$]*$/.test(name)) return false;
+  const plain = name.replace(numberedWord, (word) => word.replace(/[0-9]/g, ""));
+  if (/[0-9]{3}|[0-9][a-z]/.test(plain) || plain.replace(/[^0-9]/g, "").length > 3) return false;
+  const parts = plain.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? [];
+  return parts.length < 3 || parts.join("").length / parts.length >= FEWEST_LETTERS_PER_WORD;
+}
+
+/** `password1` and `TOKEN_V2` name a secret as `password` and `TOKEN` do. */
+const unnumbered = (name: string) => name.replace(/_?[vV]?[0-9]{1,2}$/, "");
+
+const environment =
+  /^(?:process\.env|Bun\.env|Deno\.env|import\.meta\.env|os\.environ|(?:os\.|System\.|std::)?(?:getenv|env)|ENV|std::env)(?![\w$])/i;
+/** Objects that code reads values from; a member of another one counts when it is itself named after a secret. */
+const knownRoot =
+  /^(?:req|request|res|response|this|self|ctx|context|props|params|args|argv|opts|options|config|settings|cfg|credentials|secrets|env|process|os|event|body|state|session|sys)$/;
+const ownersOfProse = /^(?:my|our|your|his|her|their|the|is|was)$/i;
+const indexable = /(?:s|argv|match|row|result)$/;
+
+/** A template alone, with a name and without a default: `${NAME}`, `${{ secrets.NAME }}`, `{{ vault.name }}`, `$DB_PASSWORD`. */
+const template =
+  /\$\{([A-Za-z_][\w.]*)\}|\$\{\{\s{0,3}([\w.]+)\s{0,3}\}\}|\{\{\s{0,3}\.?([\w.]+)\s{0,3}\}\}|\$([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?!\w)/y;
+
+const rootedPath =
+  /(?:\/(?:home|srv|etc|var|usr|opt|tmp|root|run|mnt|media|proc|dev|sys|app|data|work|workspace|workspaces|Users|Library|Applications|Volumes)|~|\.{1,2}|[A-Za-z]:)(?:[/\\]{1,2}[\w.@-]+)+[/\\]{0,2}/y;
+const workingDirectory = /(?:\/[a-z][\w.@-]*){2,}\/?/y;
+
+const isPlainSegment = (segment: string) =>
+  segment.split(/[-_.@]/).every((part) => part === "" || /^[0-9]{1,8}$/.test(part) || isName(part));
+
+/** The words of a check's message to people, where a call of a schema carries one. */
+const isMessage = (value: string) => /\s/.test(value) && /\b(?:must|at least|at most|characters|required|invalid|too short)\b/i.test(value);
+
+class Reader {
+  at: number;
+  private readonly text: string;
+  private readonly words: SecretWords;
+
+  constructor(text: string, from: number, words: SecretWords) {
+    this.text = text;
+    this.at = from;
+    this.words = words;
+  }
+
+  take(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text);
+    if (found === null) return undefined;
+    this.at = pattern.lastIndex;
+    return found;
+  }
+
+  template(): boolean {
+    const found = this.take(template);
+    const name = found?.slice(1).find((part) => part !== undefined);
+    return name?.split(".").every(isName) ?? false;
+  }
+
+  path(key: string): boolean {
+    const found = this.take(rootedPath) ?? (/(?:^|[^\p{L}\p{N}])(?:old)?pwd$/iu.test(key) ? this.take(workingDirectory) : undefined);
+    return (
+      found?.[0]
+        .replace(/^(?:[A-Za-z]:|~)/, "")
+        .split(/[/\\]+/)
+        .every(isPlainSegment) ?? false
+    );
+  }
+
+  /** The content of a quoted literal that starts here, its quotes escaped or not. */
+  quoted(): string | undefined {
+    return this.take(/\\?(["'`])((?:(?!\\?\1)[^\n])*)\\?\1/y)?.[2];
+  }
+
+  /** Names joined by members, calls and indices. `inside`: an argument, where a plain name will do. */
+  chain(literal: boolean, inside: boolean, depth: number): boolean {
+    if (depth > DEEPEST_CALL) return false;
+    const start = this.at;
+    const root = this.take(/[A-Za-z_$][\w$]*/y)?.[0];
+    if (root === undefined || !isName(root)) return false;
+    let last = root;
+    let members = 0;
+    let calls = 0;
+    const isLookup = () => environment.test(this.text.slice(start, this.at));
+    for (;;) {
+      const member = this.take(/(?:\?\.|\.|::|->)([A-Za-z_$][\w$]*)/y)?.[1];
+      if (member !== undefined) {
+        if (!isName(member)) return false;
+        last = member;
+        members++;
+      } else if (this.take(/(?:\?\.)?\(/y)) {
+        // One digit at most: `hunter22(x)` is no function that somebody wrote.
+        if (/[0-9]{2}$/.test(last.replace(numberedWord, ""))) return false;
+        if (!this.items(")", isLookup(), /^(?:get|fetch|read)$/.test(last), depth)) return false;
+        calls++;
+      } else if (this.take(/(?:\?\.)?\[/y)) {
+        const holds = members > 0 || calls > 0 || knownRoot.test(root) || indexable.test(root) || this.words.isSecretName(unnumbered(root));
+        if (!(holds || isLookup()) || !this.items("]", isLookup(), true, depth)) return false;
+        calls++;
+      } else break;
+    }
+    this.take(/!(?=[\s,;)}\]]|$)/y);
+    if (inside) return true;
+    if (isLookup() && members + calls > 0) return true;
+    if (literal) return false;
+    if (calls > 0) return true;
+    return members > 0 && (knownRoot.test(root) || (!ownersOfProse.test(root) && this.words.isSecretName(unnumbered(last))));
+  }
+
+  /** The items of a call or an index up to its closing bracket; false when one of them may be a secret. */
+  items(close: string, lookup: boolean, byName: boolean, depth: number): boolean {
+    for (let index = 0; this.at < this.text.length; ) {
+      if (this.take(/[\s:=>+*?!&|{}<-]+/y)) continue;
+      if (this.take(/,/y)) {
+        index++;
+        continue;
+      }
+      if (this.text.startsWith(close, this.at)) {
+        this.at += close.length;
+        return true;
+      }
+      const value = this.quoted();
+      if (value !== undefined) {
+        const named = isName(value) && this.words.isSecretName(unnumbered(value));
+        const isKey = index === 0 && ((lookup && isName(value)) || (named && (byName || /^[A-Z0-9]+(?:_[A-Z0-9]+)+$/.test(value))));
+        const isAlgorithm = /^[a-z0-9]+$/.test(value) && value.replace(numberedWord, "") === "";
+        if (!isKey && !isAlgorithm && this.words.isOpaque(value) && !isMessage(value)) return false;
+        continue;
+      }
+      if (this.take(/[0-9]{1,6}(?:\.[0-9]{1,3})?(?![\w.])/y)) continue;
+      if (!this.chain(false, true, depth + 1)) return false;
+    }
+    return false;
+  }
+
+  /** What an operator joins to a reference (a default, the other branch): another reference, or nothing that may be a secret. */
+  operands(literal: boolean): boolean {
+    while (this.take(/\s*(?:\|\||\?\?|&&|\?(?=\s)|\+)\s*|[ \t]+(?:or|and|if|else|:)[ \t]+/y)) {
+      const value = this.quoted();
+      if (value !== undefined) {
+        if (this.words.isOpaque(value)) return false;
+        continue;
+      }
+      const start = this.at;
+      if (this.chain(literal, false, 0)) continue;
+      this.at = start;
+      if (this.words.isOpaque(this.take(/[^\s|?+]+/y)?.[0] ?? "")) return false;
+    }
+    return true;
+  }
+}
+
+/**
+ * True when the value at `place` only refers to something: a template without default, a path, a lookup in the environment, a member, call
+ * or index of code. Quoted values are none, but for a template alone. What follows in the same word must not look like a secret either.
+ */
+export function isReference(place: ValuePlace, words: SecretWords): boolean {
+  const { text, from, to, key, literal } = place;
+  const source = text.slice(from, from + LONGEST_EXPRESSION);
+  const reading = (read: (reader: Reader) => boolean, start = 0): Reader | undefined => {
+    const reader = new Reader(source, start, words);
+    return read(reader) ? reader : undefined;
+  };
+  const quote = /^["'`]/.exec(source)?.[0];
+  const done =
+    quote === undefined
+      ? (reading((reader) => reader.template()) ??
+        reading((reader) => reader.path(key)) ??
+        reading((reader) => reader.chain(literal, false, 0) && reader.operands(literal)))
+      : reading((reader) => reader.template() && reader.take(new RegExp(quote, "y")) !== undefined, 1);
+  if (done === undefined) return false;
+  const rest = source.slice(done.at, Math.max(done.at, to - from));
+  return /^(?:$|[\s,;)}\]"'`]|[.:!?](?:\s|$)|\\[nrt"'])/.test(rest) && !words.isOpaque(rest);
+}
+
+const day = `[12][0-9]{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])`;
+const date = new RegExp(`^${day}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\\.[0-9]{1,9})?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?[.,;)}\\]]*$`);
+/** Grouped, or in whole thousands: a quantity. A code of six digits is neither, as a rule. */
+const quantity = /^(?:[0-9]{1,3}(?:[,_][0-9]{3})+|[1-9][0-9]{0,8}000)(?:\.0+)?[.,;)}\]]*$/;
+const plainNumber = /^[0-9]{1,12}(?:\.[0-9]{1,6})?[.,;)}\]]*$/;
+const counted =
+  /(?:^|[_-])(?:num|n|max|min|total|count|per|limit|avg|mean|first|last|bos|eos|pad|unk|sep|cls|mask|input|output|prompt|completion|cached|used|budget)[_-](?:\w+_)?tokens?$/i;
+
+/** True for a date, and for a number of tokens as models count them. Both may be passwords, so keys of passwords are not asked here. */
+export const isDate = (value: string): boolean => date.test(value);
+export const isQuantity = (key: string, value: string): boolean => quantity.test(value) || (counted.test(key) && plainNumber.test(value));
