@@ -95,12 +95,12 @@ class Reader {
 
   path(key: string): boolean {
     const found = this.take(rootedPath) ?? (/(?:^|[^\p{L}\p{N}])(?:old)?pwd$/iu.test(key) ? this.take(workingDirectory) : undefined);
-    return (
-      found?.[0]
-        .replace(/^(?:[A-Za-z]:|~)/, "")
-        .split(/[/\\]+/)
-        .every(isPlainSegment) ?? false
-    );
+    // A path ends its word: signs of other kinds behind it are no path's.
+    if (found === undefined || !/^[,;)}\]"'`]*(?:\s|\\|$)/.test(this.text.slice(this.at))) return false;
+    return found[0]
+      .replace(/^(?:[A-Za-z]:|~)/, "")
+      .split(/[/\\]+/)
+      .every(isPlainSegment);
   }
 
   /** The content of a quoted literal that starts here, its quotes escaped or not. */
@@ -125,8 +125,8 @@ class Reader {
         last = member;
         members++;
       } else if (this.take(/(?:\?\.)?\(/y)) {
-        // One digit at most: `hunter22(x)` is no function that somebody wrote.
-        if (/[0-9]{2}$/.test(last.replace(numberedWord, ""))) return false;
+        // Three letters at least and one digit at most: `Vw(x)` and `hunter22(x)` are more likely chance than a function that somebody wrote.
+        if (last.length < 3 || /[0-9]{2}$/.test(last.replace(numberedWord, ""))) return false;
         if (!this.items(")", isLookup(), /^(?:get|fetch|read)$/.test(last), depth)) return false;
         calls++;
       } else if (this.take(/(?:\?\.)?\[/y)) {
@@ -146,7 +146,7 @@ class Reader {
   /** The items of a call or an index up to its closing bracket; false when one of them may be a secret. */
   items(close: string, lookup: boolean, byName: boolean, depth: number): boolean {
     for (let index = 0; this.at < this.text.length; ) {
-      if (this.take(/[\s:=>+*?!&|{}<-]+/y)) continue;
+      if (this.take(/[\s:=>+*?!|{}<]+/y)) continue;
       if (this.take(/,/y)) {
         index++;
         continue;
