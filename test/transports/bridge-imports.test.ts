@@ -35,7 +35,7 @@ describe("what a bridge loads", () => {
     const heavy = ["tools/", "services/", "store/", "inference/", "domain/", "cli/", "doctor/", "panel/", "sync/", "llm/", "cube/"];
     expect(files.filter((file) => heavy.some((folder) => file.startsWith(folder)))).toEqual([]);
     expect(files.filter((file) => file.startsWith("mcp/"))).toEqual(["mcp/protocol.ts"]);
-    expect(files.filter((file) => file.startsWith("app/")).toSorted()).toEqual(["app/process.ts", "app/stdio.ts"]);
+    expect(files.filter((file) => file.startsWith("app/")).toSorted()).toEqual(["app/find-daemon.ts", "app/process.ts", "app/stdio.ts"]);
   });
 
   test("the graph is really followed", () => {
