@@ -13,7 +13,7 @@ const [rows, searches] = [Number(values.rows), Number(values.searches)];
 /** Rows of one entity: a busy one, but not the only one. */
 const ROWS_PER_ENTITY = 50;
 const ADDS = 200;
-/** The daemon collects twice a second. */
+/** The daemon collects five times a second. */
 const REST_MS = 2_000;
 /** Most items of one batch. */
 const BATCH = 100;
