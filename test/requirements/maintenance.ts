@@ -143,8 +143,7 @@ export const maintenanceRequirements: readonly Requirement[] = [
     id: "zafra.stats-refit",
     at: "§5.5",
     says: "stats fits the out-of-distribution statistics again",
-    by: [],
-    gap: "calibrate measures them; stats does not start it",
+    by: [["services/maintenance/maintenance.test.ts", "stats has the abstention gate fit its distributions anew"]],
   },
   {
     id: "zafra.scope",
