@@ -24,6 +24,8 @@ export interface Script {
   /** The result of one request; throw for a JSON-RPC error. */
   readonly answer?: (sent: Sent) => unknown;
   readonly installation?: Partial<Installation>;
+  /** How this program is started. */
+  readonly program?: readonly [string, ...string[]];
   readonly stdin?: string;
   readonly signal?: AbortSignal;
   readonly hasColours?: boolean;
@@ -71,7 +73,7 @@ export function fakeHost(script: Script = {}): FakeHost {
     hasColours: script.hasColours ?? false,
     isInteractive: false,
     signal: script.signal ?? new AbortController().signal,
-    program: ["/opt/memory industry/memory-industry"],
+    program: script.program ?? ["/opt/memory industry/memory-industry"],
     typed: ["memory-industry"],
     installation: () => ({
       platform: "linux",

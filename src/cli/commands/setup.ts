@@ -14,14 +14,18 @@ export default command({
   needs: "nothing",
   writes: "plan",
   args: {
-    action: maybePositional(oneOf(actions), "check (default), print, remove, or a client: claude, cursor, codex, mcp (~/.mcp.json), warp"),
-    target: maybePositional(oneOf(["hook", ...clientWords]), "with remove: which client; all of them when left out"),
+    action: maybePositional(
+      oneOf(actions),
+      "check (default), print, remove, a client (claude, cursor, codex, mcp for ~/.mcp.json, warp), or hook",
+    ),
+    target: maybePositional(oneOf(["hook", ...clientWords]), "with remove: which client, or hook; all of them when left out"),
     apply: flag("write the files"),
     http: flag("connect to the running daemon over HTTP, in place of starting a process"),
     withDatabaseUrl: flag("copy DATABASE_URL into the file although it holds a password"),
     json: flag("with check: print the report as JSON"),
   },
   details: [
+    "hook: Claude Code begins each session with what 'recall' prints about the folder it is in.",
     "Other entries, comments, line endings, mode and symlinks of a file stay as they are; a file that is not valid is left alone.\n" +
       "What was there is copied to <file>.bak-<time> first. 'setup remove' puts everything back.",
   ],
@@ -82,9 +86,10 @@ async function print(home: string, installation: Installation, options: Options,
 async function place(word: string, home: string, installation: Installation, options: Options, context: CommandContext) {
   if (word === "hook") {
     const { hookBlock, hookFile, sessionHook } = await import("../setup/hook.ts");
+    const block = hookBlock(context.host.program, installation.platform);
     return {
-      target: { id: "hook", title: "Claude Code's session-start hook", file: hookFile(home), format: sessionHook },
-      built: { block: hookBlock(context.host.program, installation.platform), remarks: [] },
+      target: { id: "hook", title: "Claude Code's session-start hook", file: hookFile(home), format: sessionHook(block) },
+      built: { block, remarks: [] },
     };
   }
   const [{ clients, fileOf }, { buildBlock }] = await Promise.all([import("../setup/clients.ts"), import("../setup/block.ts")]);
@@ -126,7 +131,8 @@ async function install(
     showPlan(out, context.host.typed, {
       steps: [
         `${plan.before === undefined ? "Create" : "Change"} ${target.file} for ${target.title}:`,
-        JSON.stringify(plan.block, null, 2),
+        // As it will stand in the file: Codex has no JSON.
+        target.format.put("", target.file, plan.block).trimEnd(),
       ],
       apply: words,
     });

@@ -21,14 +21,20 @@ export function hookBlock(program: readonly string[], platform: string): Block {
   return { matcher: "*", hooks: [{ type: "command", command }] };
 }
 
-/** Ours, whoever wrote it and when: a command with `recall` and one of our names. */
-function isOurs(entry: unknown): boolean {
+/** How a clone is started, in whatever folder it lies: `…/src/main.ts recall --quiet`. */
+const FROM_A_CLONE = /[\\/]src[\\/]main\.ts['"]? recall --quiet$/;
+
+/**
+ * Ours, whoever wrote it and when: what we would write now, or a command with `recall` and one of our names, or a clone's.
+ * The name alone is not enough to go by: a clone, and a file that somebody renamed, hold it nowhere.
+ */
+function isOurs(entry: unknown, block: Block): boolean {
+  if (sameValue(entry, block)) return true;
   const hooks = isRecord(entry) && Array.isArray(entry.hooks) ? entry.hooks : [];
   return hooks.some((hook) => {
     const command: unknown = isRecord(hook) ? hook.command : undefined;
-    return (
-      typeof command === "string" && /\brecall\b/.test(command) && (command.includes(SERVER_NAME) || command.includes(LEGACY_SERVER_NAME))
-    );
+    if (typeof command !== "string" || !/\brecall\b/.test(command)) return false;
+    return command.includes(SERVER_NAME) || command.includes(LEGACY_SERVER_NAME) || FROM_A_CLONE.test(command);
   });
 }
 
@@ -42,7 +48,7 @@ interface Places {
   readonly ours: Node | undefined;
 }
 
-function locate(text: string, file: string): Places {
+function locate(text: string, file: string, block: Block): Places {
   const document = parse(text, file);
   const hooks = member(document.root, "hooks");
   const event = member(hooks?.value, EVENT);
@@ -50,23 +56,24 @@ function locate(text: string, file: string): Places {
     throw refused(`'hooks.${EVENT}' of ${file} is not a list, so there is no place for a hook; the file was left as it is.`, {
       field: file,
     });
-  return { document, hooks, event, ours: event?.value.children?.find((child) => isOurs(plainValue(child))) };
+  return { document, hooks, event, ours: event?.value.children?.find((child) => isOurs(plainValue(child), block)) };
 }
 
-export const sessionHook: Format = {
+/** The hook in the client's file. @param wanted the entry that this program would write now */
+export const sessionHook = (wanted: Block): Format => ({
   find(text, file) {
-    const { ours } = locate(text, file);
+    const { ours } = locate(text, file, wanted);
     return { entry: ours === undefined ? undefined : plainValue(ours), servers: {} };
   },
   put(text, file, block) {
-    const { document, hooks, event, ours } = locate(text, file);
+    const { document, hooks, event, ours } = locate(text, file, wanted);
     if (ours !== undefined) return sameValue(plainValue(ours), block) ? text : replace(document, ours, block);
     if (event !== undefined) return append(document, event.value, undefined, block);
     if (hooks !== undefined) return append(document, hooks.value, EVENT, [block]);
     return append(document, document.root, "hooks", { [EVENT]: [block] });
   },
   take(text, file, { container }) {
-    const { document, event, ours } = locate(text, file);
+    const { document, event, ours } = locate(text, file, wanted);
     if (event === undefined || ours === undefined) return text;
     let cut = remove(document, event.value, ours);
     if (!container) return cut;
@@ -74,12 +81,12 @@ export const sessionHook: Format = {
       (places: Places) => [places.hooks?.value, places.event] as const,
       (places: Places) => [places.document.root, places.hooks] as const,
     ]) {
-      const places = locate(cut, file);
+      const places = locate(cut, file, wanted);
       const [parent, child] = empty(places);
       if (parent !== undefined && child?.value.children?.length === 0) cut = remove(places.document, parent, child.property);
     }
     return cut;
   },
-  hasSection: (text, file) => locate(text, file).event !== undefined,
+  hasSection: (text, file) => locate(text, file, wanted).event !== undefined,
   isEmpty: (text, file) => parse(text, file).root.children?.length === 0,
-};
+});

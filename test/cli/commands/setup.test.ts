@@ -332,4 +332,35 @@ describe("the session hook", () => {
     await runCli(["setup", "remove", "hook", "--apply"], host, all);
     expect(snapshot(host.home)).toEqual(before);
   });
+
+  test.each([
+    ["a clone in a folder of any name", ["/home/ana/src/my clone/node_modules/bun/bin/bun.exe", "/home/ana/src/my clone/src/main.ts"]],
+    ["a clone on Windows", ["C:\\dev\\mi\\node_modules\\bun\\bin\\bun.exe", "C:\\dev\\mi\\src\\main.ts"]],
+    ["the one file under another name", ["/usr/local/bin/mi"]],
+  ] as [string, [string, ...string[]]][])("of %s is known again: written once, and taken away", async (_, clone) => {
+    const host = fakeHost({ program: clone });
+    expect(await runCli(["setup", "hook", "--apply"], host)).toBe(0);
+    const once = snapshot(host.home);
+    expect(await runCli(["setup", "hook", "--apply"], host)).toBe(0);
+    expect(snapshot(host.home)).toEqual(once);
+    expect(await runCli(["setup", "remove", "--apply"], host)).toBe(0);
+    expect(snapshot(host.home)).toEqual({});
+  });
+
+  test("of a clone that lay elsewhere is replaced, not added a second time", async () => {
+    const elsewhere = fakeHost({ program: ["/old/bun", "/old/clone/src/main.ts"] });
+    const file = join(elsewhere.home, ".claude", "settings.json");
+    expect(await runCli(["setup", "hook", "--apply"], elsewhere)).toBe(0);
+    const host = { ...elsewhere, program: ["/new/bun", "/new/clone/src/main.ts"] as const };
+    expect(await runCli(["setup", "hook", "--apply"], host)).toBe(0);
+    const { hooks } = JSON.parse(readFileSync(file, "utf8"));
+    expect(hooks.SessionStart).toHaveLength(1);
+    expect(hooks.SessionStart[0].hooks[0].command).toBe("/new/bun /new/clone/src/main.ts recall --quiet");
+  });
+});
+
+test("the plan shows the entry as it will stand in the file: TOML for Codex", async () => {
+  const host = fakeHost();
+  expect(await runCli(["setup", "codex"], host)).toBe(0);
+  expect(host.out()).toContain("[mcp_servers.memory-industry]\ncommand = ");
 });
