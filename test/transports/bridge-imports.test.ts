@@ -32,7 +32,7 @@ describe("what a bridge loads", () => {
   });
 
   test("nothing of the product behind the socket", () => {
-    const heavy = ["tools/", "services/", "store/", "inference/", "domain/", "cli/", "doctor/", "panel/", "sync/", "llm/", "cube/"];
+    const heavy = ["tools/", "services/", "store/", "inference/", "llm/", "web/", "domain/", "cli/", "doctor/", "panel/", "sync/", "cube/"];
     expect(files.filter((file) => heavy.some((folder) => file.startsWith(folder)))).toEqual([]);
     expect(files.filter((file) => file.startsWith("mcp/"))).toEqual(["mcp/protocol.ts"]);
     expect(files.filter((file) => file.startsWith("app/")).toSorted()).toEqual(["app/find-daemon.ts", "app/process.ts", "app/stdio.ts"]);

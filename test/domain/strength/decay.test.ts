@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decayedEpisode, decayedImportance, halfLifeDays, neverDecays, retention } from "../../../src/domain/strength/decay.ts";
+import { agedEpisodes, fadedImportance } from "../../support/faded.ts";
 
 test.each([
   [30, 0, 0.5],
@@ -11,18 +12,12 @@ test.each([
   expect(retention({ idleDays, halfLifeDays: 30, accessCount })).toBeCloseTo(share, 3);
 });
 
-test.each([
-  [0.8, "fact", 30, 0, 0.4],
-  [0.8, "fact", 30, 9, 0.6485],
-  [0.5, "context", 7, 0, 0.25],
-  [0.7, "error", 14, 3, 0.5235],
-  [0.02, "fact", 365, 0, 0.01],
-  [0.6, "lesson", 365, 0, 0.6],
-  [0.8, "decision", 3650, 0, 0.8],
-  [0.3, "superseded", 365, 0, 0.3],
-])("%d of a %s idle for %d days with %d accesses → %d", (importance, observationType, idleDays, accessCount, left) => {
-  expect(decayedImportance({ importance, observationType, idleDays, accessCount })).toBeCloseTo(left, 4);
-});
+test.each([...fadedImportance, [0.8, "decision", 3650, 0, 0.8] as const, [0.3, "superseded", 365, 0, 0.3] as const])(
+  "%d of a %s idle for %d days with %d accesses → %d",
+  (importance, observationType, idleDays, accessCount, left) => {
+    expect(decayedImportance({ importance, observationType, idleDays, accessCount })).toBeCloseTo(left, 4);
+  },
+);
 
 describe("decay", () => {
   test("does not depend on how often it runs", () => {
@@ -60,12 +55,7 @@ describe("decay", () => {
   });
 });
 
-test.each([
-  [0.5, 1, 0.4767],
-  [0.5, 10, 0.3536],
-  [0.5, 30, 0.25],
-  [0.5, 90, 0.1581],
-  [0.5, 365, 0.0816],
-  [0.8, 10, 0.5657],
-  [0.01, 1000, 0.01],
-])("an episode of %d has after %d days %d", (initial, days, left) => expect(decayedEpisode(initial, days)).toBeCloseTo(left, 4));
+test.each([[0.5, 1, 0.4767] as const, ...agedEpisodes, [0.01, 1000, 0.01] as const])(
+  "an episode of %d has after %d days %d",
+  (initial, days, left) => expect(decayedEpisode(initial, days)).toBeCloseTo(left, 4),
+);

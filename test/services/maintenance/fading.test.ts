@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import type { CallContext } from "../../../src/kernel/context.ts";
 import { agedRows } from "../../support/aged.ts";
 import { eachEngine } from "../../support/engines.ts";
+import { agedEpisodes, fadedImportance } from "../../support/faded.ts";
 import { graphOver, type Reply } from "../../support/graph.ts";
 import { entity, project, row, rows } from "../../support/statements.ts";
 
@@ -15,25 +16,20 @@ eachEngine("fading by cuba_zafra", (engine) => {
   const { aged, all, importanceOf, backdate, reset } = agedRows(engine);
   beforeEach(reset);
 
-  test.each([
-    [0.8, "fact", 30, 0, 0.4],
-    [0.8, "fact", 30, 9, 0.6485],
-    [0.5, "context", 7, 0, 0.25],
-    [0.7, "error", 14, 3, 0.5235],
-    [0.02, "fact", 365, 0, 0.01],
-    [0.6, "lesson", 365, 0, 0.6],
-    [0.8, "fact", 23 / 24, 0, 0.8],
-  ])("decay: %d of a %s idle for %d days after %d uses → %d", async (importance, type, idle, uses, left) => {
-    const id = await aged({ importance, type, idle, uses });
-    const before = await row(engine.db, sql`select version, updated_at::text as at from brain_observations`);
-    expect(await zafra({ action: "decay" })).toMatchObject({
-      action: "decay",
-      project_scoped: false,
-      testing_effect: "Karpicke & Roediger 2008",
-    });
-    expect(await importanceOf(id)).toBeCloseTo(left, 4);
-    expect(await row(engine.db, sql`select version, updated_at::text as at from brain_observations`)).toEqual(before);
-  });
+  test.each([...fadedImportance, [0.8, "fact", 23 / 24, 0, 0.8] as const])(
+    "decay: %d of a %s idle for %d days after %d uses → %d",
+    async (importance, type, idle, uses, left) => {
+      const id = await aged({ importance, type, idle, uses });
+      const before = await row(engine.db, sql`select version, updated_at::text as at from brain_observations`);
+      expect(await zafra({ action: "decay" })).toMatchObject({
+        action: "decay",
+        project_scoped: false,
+        testing_effect: "Karpicke & Roediger 2008",
+      });
+      expect(await importanceOf(id)).toBeCloseTo(left, 4);
+      expect(await row(engine.db, sql`select version, updated_at::text as at from brain_observations`)).toEqual(before);
+    },
+  );
 
   test("decay: running again at once changes nothing, and one run after eight days is eight runs a day apart", async () => {
     const often = await aged({ importance: 0.8, idle: 2 });
@@ -86,23 +82,19 @@ eachEngine("fading by cuba_zafra", (engine) => {
     expect(await importanceOf(id)).toBeCloseTo(0.4, 4);
   });
 
-  test.each([
-    [0.5, 10, 0.3536],
-    [0.5, 30, 0.25],
-    [0.5, 90, 0.1581],
-    [0.5, 365, 0.0816],
-    [0.8, 10, 0.5657],
-    [0.8, 1 / 48, 0.8],
-  ])("decay_episodes: %d after %d days is %d, however often it runs", async (initial, days, left) => {
-    const owner = await entity(engine.db);
-    await rows(
-      engine.db,
-      sql`insert into brain_episodes (entity_id, content, importance, initial_importance, created_at)
+  test.each([...agedEpisodes, [0.8, 1 / 48, 0.8] as const])(
+    "decay_episodes: %d after %d days is %d, however often it runs",
+    async (initial, days, left) => {
+      const owner = await entity(engine.db);
+      await rows(
+        engine.db,
+        sql`insert into brain_episodes (entity_id, content, importance, initial_importance, created_at)
           values (${owner}::uuid, 'a rollback', ${initial}::float8, ${initial}::float8, now() - ${days}::float8 * interval '1 day')`,
-    );
-    const changed = left === initial ? 0 : 1;
-    expect(await zafra({ action: "decay_episodes" })).toMatchObject({ action: "decay_episodes", decayed: changed, c: 0.1, beta: 0.5 });
-    expect(await zafra({ action: "decay_episodes" })).toMatchObject({ decayed: 0 });
-    expect(Number((await row(engine.db, sql`select importance from brain_episodes`)).importance)).toBeCloseTo(left, 4);
-  });
+      );
+      const changed = left === initial ? 0 : 1;
+      expect(await zafra({ action: "decay_episodes" })).toMatchObject({ action: "decay_episodes", decayed: changed, c: 0.1, beta: 0.5 });
+      expect(await zafra({ action: "decay_episodes" })).toMatchObject({ decayed: 0 });
+      expect(Number((await row(engine.db, sql`select importance from brain_episodes`)).importance)).toBeCloseTo(left, 4);
+    },
+  );
 });

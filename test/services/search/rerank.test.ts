@@ -129,18 +129,21 @@ eachEngine("reranking", (engine) => {
   });
 });
 
+/** A row as the database gives it, without what a test is about. */
+const row = {
+  kind: 0,
+  id: "",
+  label: null,
+  solution: null,
+  resolved: null,
+  importance: null,
+  createdAt: "",
+  evidence: null,
+  verifiedAt: null,
+  tags: null,
+};
+
 describe("reading only what no word found", () => {
-  const row = {
-    kind: 0,
-    label: null,
-    solution: null,
-    resolved: null,
-    importance: null,
-    createdAt: "",
-    evidence: null,
-    verifiedAt: null,
-    tags: null,
-  };
   const found = (content: string, total: number, words: number): Found => ({
     kind: "observation",
     row: { ...row, id: content, entity: "e", content },
@@ -186,18 +189,6 @@ describe("reading only what no word found", () => {
 });
 
 describe("a passage", () => {
-  const row = {
-    kind: 0,
-    id: "",
-    label: null,
-    solution: null,
-    resolved: null,
-    importance: null,
-    createdAt: "",
-    evidence: null,
-    verifiedAt: null,
-    tags: null,
-  };
   test("is the piece that was found, the whole text, or the name", () => {
     expect(passageOf({ kind: "observation", row: { ...row, entity: "mill", content: "long text" }, chunk: "its tail" })).toBe(
       "mill: its tail",
