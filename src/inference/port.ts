@@ -16,6 +16,7 @@ export type ModelState =
       readonly model: string;
       readonly trouble?: string | undefined;
       readonly displaced?: string | undefined;
+      readonly remedy?: string | undefined;
     }
   | { readonly state: "missing"; readonly reason: string; readonly isDisabledByPlan?: boolean; readonly remedy?: string | undefined }
   | { readonly state: "failed"; readonly model: string; readonly reason: string; readonly remedy?: string | undefined };

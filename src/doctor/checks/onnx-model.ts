@@ -1,8 +1,7 @@
+import { GOLDEN_MIN_COSINE } from "../../inference/models/golden.ts";
 import { fail, ok, ownerCheck, warn } from "../check.ts";
 
 const INSTALL = "memory-industry models embed";
-/** Below it the model gives other vectors than when it was packed: wrong pooling is 0.85, a lost prefix 0.97. */
-const LEAST_COSINE = 0.999;
 
 export default ownerCheck("onnx_model", async ({ embedder, goldenCosine, deep, signal }) => {
   const state = embedder.status();
@@ -18,9 +17,9 @@ export default ownerCheck("onnx_model", async ({ embedder, goldenCosine, deep, s
       // Comparing loads the model: only when it is loaded anyway, or when asked to.
       if (goldenCosine === undefined || (!deep && state.state !== "ready")) return ok(detail);
       const cosine = await goldenCosine(signal);
-      return cosine >= LEAST_COSINE
+      return cosine >= GOLDEN_MIN_COSINE
         ? ok(`${detail}, golden vector matches`)
-        : fail(`${detail}, but its golden vector is off (cosine ${cosine.toFixed(4)})`, INSTALL);
+        : fail(`${detail}, but its golden vector is off (cosine ${cosine.toFixed(4)})`, state.remedy ?? INSTALL);
     }
   }
 });

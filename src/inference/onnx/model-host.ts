@@ -177,12 +177,13 @@ export function createModelHost<L extends Located>(options: ModelHostOptions<L>)
         };
       }
       const name = nameOf(model);
-      const elsewhere = displaced === undefined ? {} : { displaced };
-      if (worker?.alive === true) return { state: "ready", model: name, ...elsewhere };
-      if (loading !== undefined) return { state: "loading", model: name, ...elsewhere };
       const remedy = (failure === undefined ? undefined : runtimeRemedy(failure)) ?? model.remedy;
-      if (failure !== undefined) return { state: "failed", model: name, reason: failure, ...(remedy === undefined ? {} : { remedy }) };
-      return { state: "idle", model: name, ...elsewhere };
+      const mending = remedy === undefined ? {} : { remedy };
+      const there = { model: name, ...(displaced === undefined ? {} : { displaced }), ...mending };
+      if (worker?.alive === true) return { state: "ready", ...there };
+      if (loading !== undefined) return { state: "loading", ...there };
+      if (failure !== undefined) return { state: "failed", model: name, reason: failure, ...mending };
+      return { state: "idle", ...there };
     },
     warm() {
       if (!closed) ready().catch(() => undefined);
