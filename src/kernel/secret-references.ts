@@ -35,7 +35,7 @@ const numberedWord = /base(?:32|58|64)|b64|sha(?:1|256|384|512)|md5|utf8|oauth2?
 const FEWEST_LETTERS_PER_WORD = 2.2;
 
 /** True for an identifier as people choose them: words, numbered at most (`password1`, `TOKEN_V2`, `s3Client`). */
-function isName(name: string): boolean {
+export function isName(name: string): boolean {
   if (name.length > LONGEST_NAME || !/^[A-Za-z_$][\w$]*$/.test(name)) return false;
   const plain = name.replace(numberedWord, (word) => word.replace(/[0-9]/g, ""));
   if (/[0-9]{3}|[0-9][a-z]/.test(plain) || plain.replace(/[^0-9]/g, "").length > 3) return false;
@@ -45,6 +45,31 @@ function isName(name: string): boolean {
 
 /** `password1` and `TOKEN_V2` name a secret as `password` and `TOKEN` do. */
 const unnumbered = (name: string) => name.replace(/_?[vV]?[0-9]{1,2}$/, "");
+
+export const isNumberedName = (name: string, isSecretName: (name: string) => boolean): boolean =>
+  isName(name) && isSecretName(unnumbered(name));
+
+/** What code numbers: a member of a known object with a number is one of these or named after a secret (`body.field2`), else it is a word and a digit (`config.horse9`). */
+const numberedThing =
+  /(?:^|[a-z_])(?:user|account|client|server|session|parser|next|body|field|login|header|store|arg|param|value|item|row|col|column|opt|option|input|form|query|data|db|env|key|pass|pw|auth|cred|hash|url|uri|host|id|entry|node|part|step|line|test|case|name|cookie|match|group|res|req|api|conn|v|p|s|x|y)s?_?[vV]?[0-9]{1,2}$/i;
+
+/** A plain name that code may fall back on: without a digit, or called after a secret (`fallbackToken1`). */
+export const isPlainName = (name: string, isSecretName: (name: string) => boolean): boolean =>
+  isName(name) && (!/[0-9]/.test(name) || isNumberedName(name, isSecretName));
+
+/** What a call or an index does with its first argument: a variable of the environment, the name of something, or anything. */
+export type Lookup = "environment" | "name" | "none";
+
+/** True for a quoted argument that says what to look up and with what: a key, the path of one, an algorithm. */
+export function isArgumentKey(value: string, index: number, lookup: Lookup, isSecretName: (name: string) => boolean): boolean {
+  if (/^[a-z0-9]+$/.test(value) && value.replace(numberedWord, "") === "") return true;
+  if (index > 0) return false;
+  if (lookup === "environment" && isName(value)) return true;
+  if (isNumberedName(value.replaceAll("-", "_"), isSecretName)) return lookup !== "none" || /^[A-Z0-9]+(?:_[A-Z0-9]+)+$/.test(value);
+  const steps = value.split(/[./:]/);
+  const isPath = steps.length > 1 && steps.every((step) => step !== "" && isPlainSegment(step));
+  return isPath && lookup !== "none" && (!/[0-9]/.test(value) || steps.some((step) => isNumberedName(step, isSecretName)));
+}
 
 const environment =
   /^(?:process\.env|Bun\.env|Deno\.env|import\.meta\.env|os\.environ|(?:os\.|System\.|std::)?(?:getenv|env)|ENV|std::env)(?![\w$])/i;
@@ -57,6 +82,10 @@ const indexable = /(?:s|argv|match|row|result)$/;
 /** A template alone, with a name and without a default: `${NAME}`, `${{ secrets.NAME }}`, `{{ vault.name }}`, `$DB_PASSWORD`. */
 const template =
   /\$\{([A-Za-z_][\w.]*)\}|\$\{\{\s{0,3}([\w.]+)\s{0,3}\}\}|\{\{\s{0,3}\.?([\w.]+)\s{0,3}\}\}|\$([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?!\w)/y;
+
+/** An address in a store of secrets; never with a user or a password in it. */
+const storeAddress =
+  /(?:(?:ref\+)?(?:vault|op|awssm|aws-?secretsmanager|aws-?ssm|awskms|gcp-?secretmanager|gcpsm|azure-?keyvault|keyvault|akv|keychain|secret-service|doppler|infisical|bitwarden|bw|pass|sops|gopass|secretref|secrets?):\/\/([\w.-]+(?:\/[\w. +-]*[\w+-])*\/?)((?:[?#][\w.=&/-]+)*)|arn:aws[a-z-]{0,10}:(?:secretsmanager|ssm):[a-z0-9-]*:[0-9]{12}:(?:secret|parameter)[:/]([\w/.+=-]+?)(?:-[A-Za-z0-9]{6})?)(?=$|[\s,;)}\]"'`])/y;
 
 const rootedPath =
   /(?:\/(?:home|srv|etc|var|usr|opt|tmp|root|run|mnt|media|proc|dev|sys|app|data|work|workspace|workspaces|Users|Library|Applications|Volumes)|~|\.{1,2}|[A-Za-z]:)(?:[/\\]{1,2}[\w.@-]+)+[/\\]{0,2}/y;
@@ -88,9 +117,20 @@ class Reader {
   }
 
   template(): boolean {
+    const withDefault = this.take(/\$\{([A-Za-z_]\w*):?[-=?+]([^{}\n]*)\}/y);
+    if (withDefault !== undefined) {
+      const [, name = "", value = ""] = withDefault;
+      return isName(name) && !value.split(/\s+/).some(this.words.isOpaque);
+    }
     const found = this.take(template);
     const name = found?.slice(1).find((part) => part !== undefined);
     return name?.split(".").every(isName) ?? false;
+  }
+
+  /** Where a store of secrets keeps it: `vault://kv/prod/db#password`. */
+  stored(): boolean {
+    const found = this.take(storeAddress);
+    return found?.slice(1).every((part) => part === undefined || part.split(/[/?&=#:]+/).every(isPlainSegment)) ?? false;
   }
 
   path(key: string): boolean {
@@ -127,11 +167,11 @@ class Reader {
       } else if (this.take(/(?:\?\.)?\(/y)) {
         // Three letters at least and one digit at most: `Vw(x)` and `hunter22(x)` are more likely chance than a function that somebody wrote.
         if (last.length < 3 || /[0-9]{2}$/.test(last.replace(numberedWord, ""))) return false;
-        if (!this.items(")", isLookup(), /^(?:get|fetch|read)$/.test(last), depth)) return false;
+        if (!this.items(")", isLookup() ? "environment" : /^(?:get|fetch|read)$/.test(last) ? "name" : "none", depth)) return false;
         calls++;
       } else if (this.take(/(?:\?\.)?\[/y)) {
         const holds = members > 0 || calls > 0 || knownRoot.test(root) || indexable.test(root) || this.words.isSecretName(unnumbered(root));
-        if (!(holds || isLookup()) || !this.items("]", isLookup(), true, depth)) return false;
+        if (!(holds || isLookup()) || !this.items("]", isLookup() ? "environment" : "name", depth)) return false;
         calls++;
       } else break;
     }
@@ -140,11 +180,13 @@ class Reader {
     if (isLookup() && members + calls > 0) return true;
     if (literal) return false;
     if (calls > 0) return true;
-    return members > 0 && (knownRoot.test(root) || (!ownersOfProse.test(root) && this.words.isSecretName(unnumbered(last))));
+    if (members === 0) return false;
+    if (this.words.isSecretName(unnumbered(last))) return knownRoot.test(root) || !ownersOfProse.test(root);
+    return knownRoot.test(root) && (!/[0-9]/.test(last) || numberedThing.test(last));
   }
 
   /** The items of a call or an index up to its closing bracket; false when one of them may be a secret. */
-  items(close: string, lookup: boolean, byName: boolean, depth: number): boolean {
+  items(close: string, lookup: Lookup, depth: number): boolean {
     for (let index = 0; this.at < this.text.length; ) {
       if (this.take(/[\s:=>+*?!|{}<]+/y)) continue;
       if (this.take(/,/y)) {
@@ -157,10 +199,8 @@ class Reader {
       }
       const value = this.quoted();
       if (value !== undefined) {
-        const named = isName(value) && this.words.isSecretName(unnumbered(value));
-        const isKey = index === 0 && ((lookup && isName(value)) || (named && (byName || /^[A-Z0-9]+(?:_[A-Z0-9]+)+$/.test(value))));
-        const isAlgorithm = /^[a-z0-9]+$/.test(value) && value.replace(numberedWord, "") === "";
-        if (!isKey && !isAlgorithm && this.words.isOpaque(value) && !isMessage(value)) return false;
+        const isKey = isArgumentKey(value, index, lookup, this.words.isSecretName);
+        if (!isKey && this.words.isOpaque(value) && !isMessage(value)) return false;
         continue;
       }
       if (this.take(/[0-9]{1,6}(?:\.[0-9]{1,3})?(?![\w.])/y)) continue;
@@ -179,6 +219,9 @@ class Reader {
       }
       const start = this.at;
       if (this.chain(literal, false, 0)) continue;
+      this.at = start;
+      const name = literal ? undefined : this.take(/[A-Za-z_$][\w$]*(?![^\s,;)\]}])/y)?.[0];
+      if (name !== undefined && isPlainName(name, this.words.isSecretName)) continue;
       this.at = start;
       if (this.words.isOpaque(this.take(/[^\s|?+]+/y)?.[0] ?? "")) return false;
     }
@@ -201,9 +244,10 @@ export function isReference(place: ValuePlace, words: SecretWords): boolean {
   const done =
     quote === undefined
       ? (reading((reader) => reader.template()) ??
+        reading((reader) => reader.stored()) ??
         reading((reader) => reader.path(key)) ??
         reading((reader) => reader.chain(literal, false, 0) && reader.operands(literal)))
-      : reading((reader) => reader.template() && reader.take(new RegExp(quote, "y")) !== undefined, 1);
+      : reading((reader) => (reader.template() || reader.stored()) && reader.take(new RegExp(quote, "y")) !== undefined, 1);
   if (done === undefined) return false;
   const rest = source.slice(done.at, Math.max(done.at, to - from));
   return /^(?:$|[\s,;)}\]"'`]|[.:!?](?:\s|$)|\\[nrt"'])/.test(rest) && !words.isOpaque(rest);

@@ -3,6 +3,7 @@
  * `redact` (texts on their way to a log, a model or a person). Both read the same spans, so what the gate refuses the redactor changes.
  * Rules and labels: `tools-graph.md` §3.4.
  */
+import { readValue } from "./secret-expressions.ts";
 import { isDate, isQuantity, isReference, type SecretWords } from "./secret-references.ts";
 
 /** What a span hides: UTF-16 range [from, to), the kind of credential, and whether it is certain enough to refuse a write. */
@@ -13,6 +14,8 @@ interface Span {
   readonly certain: boolean;
   /** Start of the word that gave it away, which is what a person is pointed to. */
   readonly wordAt: number;
+  /** Where the value ends as code reads it, which may be behind what is hidden. */
+  readonly readTo?: number;
 }
 
 interface Word {
@@ -42,7 +45,8 @@ const secretNames: readonly (readonly [name: string, label: string])[] = [
 /** Between a key and its value; Chinese has wide ones. */
 const separators = "=:：＝";
 const separator = new RegExp(`[${separators}]`);
-const isSeparator = (text: string) => text.length === 1 && separators.includes(text);
+const assignment = /^(?::=|=>|(?:\|\||\?\?|&&|[+?])=)$/;
+const isSeparator = (text: string) => (text.length === 1 && separators.includes(text)) || assignment.test(text);
 const continuation = /(?:[_-]access)?[_-](?:key|value)$/;
 
 interface Prefix {
@@ -182,17 +186,52 @@ function isPackageFact(rawKey: string, label: string, rawValue: string): boolean
 
 const secretWords: SecretWords = { isOpaque, isSecretName: (name) => secretKey(name) !== undefined };
 
+/** A date, a quantity, a package's version: what a key of a secret may hold without being one. */
+const isPlainFact = (rawKey: string, label: string, value: string): boolean =>
+  (label !== "password field" && isDate(value)) ||
+  (label === "token field" && isQuantity(bareKey(rawKey), value)) ||
+  isPackageFact(rawKey, label, value);
+
 /** A value of a secret's key that is certain enough to refuse: opaque, and no reference to code, no path, no date, no quantity. */
 function isCertain(text: string, word: Word, from: number, rawKey: string, label: string): boolean {
   const to = word.at + word.text.length;
   const value = text.slice(from, to);
   if (!isOpaque(value)) return false;
-  if (value.includes("://") || providerToken(value) !== undefined || jwtInside.test(value)) return true;
-  if (label !== "password field" && isDate(value)) return false;
-  if (label === "token field" && isQuantity(bareKey(rawKey), value)) return false;
+  if (providerToken(value) !== undefined || jwtInside.test(value)) return true;
+  if (isPlainFact(rawKey, label, value)) return false;
   const literal = /^[A-Z0-9_]+$/.test(rawKey) && text.charAt(from - 1) === "=";
   return !isReference({ text, from, to, key: bareKey(rawKey), literal }, secretWords);
 }
+
+/**
+ * The span of the value that starts at `from`, inside of `word`. Where it is refused, or has a literal in it that is (a default, the other branch), all of
+ * it is hidden, to the end of the expression; else its first word or its first literal.
+ */
+function valueSpan(text: string, word: Word, from: number, rawKey: string, label: string, inner: boolean): Span {
+  const isSecretLiteral = (value: string): boolean => {
+    const first = /^\S*/.exec(value.trim())?.[0] ?? "";
+    if (!isOpaque(first)) return false;
+    if (providerToken(first) !== undefined || jwtInside.test(first)) return true;
+    const place = { text: `"${first}"`, from: 0, to: first.length + 2, key: bareKey(rawKey), literal: false };
+    return !isPlainFact(rawKey, label, first) && !isReference(place, secretWords);
+  };
+  const certain = isCertain(text, word, from, rawKey, label);
+  const value = readValue(text, from, inner, { isSecretLiteral, isSecretName: secretWords.isSecretName });
+  const quoted = /^\\?(["'`])(?:(?!\\?\1)[^\n])*\\?\1/.exec(text.slice(from, from + LONGEST_LITERAL));
+  const end = certain || value.secretAt !== undefined ? value.to : from + (quoted?.[0].length ?? 0);
+  const wordAt = certain || value.secretAt === undefined ? word.at : value.secretAt;
+  return {
+    from,
+    to: Math.max(word.at + word.text.length, end),
+    label,
+    certain: certain || value.secretAt !== undefined,
+    wordAt,
+    readTo: value.to,
+  };
+}
+
+/** UTF-16 units of a quoted value of several words that are hidden with its first. */
+const LONGEST_LITERAL = 300;
 
 /** Every `"key":"value"` pair inside one word whose key names a secret (compact JSON). */
 function jsonPairs(word: Word): Span[] {
@@ -224,8 +263,8 @@ interface Expectation {
 /** A whole token inside of a word: a path, a web address, a cookie. Header and claims are JSON objects, so both begin alike. */
 const jwtInside = /eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/;
 
-/** Judges one word on its own; a pair or a joined continuation is the caller's business. */
-function spansOf(whole: string, word: Word, expected: Expectation | undefined): Span[] {
+/** Judges one word on its own (`inner`: it lies in a value that was read); a pair or a joined continuation is the caller's business. */
+function spansOf(whole: string, word: Word, expected: Expectation | undefined, inner: boolean): Span[] {
   const { text, at } = word;
   const span = (from: number, to: number, label: string, certain: boolean): Span => ({
     from: at + from,
@@ -235,7 +274,7 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined): 
     wordAt: at,
   });
   if (expected !== undefined && !expected.bearer && !isPackageFact(expected.key, expected.label, text))
-    return [span(0, text.length, expected.label, isCertain(whole, word, at, expected.key, expected.label))];
+    return [valueSpan(whole, word, at, expected.key, expected.label, inner)];
   const credential = urlCredential(text);
   if (credential !== undefined) return [span(credential.from, credential.to, "credentials in a url", true)];
   const json = jsonPairs(word);
@@ -245,8 +284,7 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined): 
     const label = secretKey(text.slice(0, split));
     const value = text.slice(split + 1);
     if (label !== undefined && !isPackageFact(text.slice(0, split), label, value)) {
-      const certain = isCertain(whole, word, at + split + 1, text.slice(0, split), label);
-      return value === "" ? [] : [span(split + 1, text.length, label, certain)];
+      return value === "" ? [] : [valueSpan(whole, word, at + split + 1, text.slice(0, split), label, inner)];
     }
   }
   const provider = providerToken(text);
@@ -261,7 +299,8 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined): 
 
 /** What a word announces about the one after it. `key:` and `key=` do, and so does a bare key before a lone `=`. */
 function announces(word: Word, next: Word | undefined): Expectation | undefined {
-  const bare = isSeparator(next?.text ?? "");
+  // An arrow joins a quoted key to its value; behind another name it begins a function.
+  const bare = isSeparator(next?.text ?? "") && (next?.text !== "=>" || /^:|["'\]]$/.test(word.text));
   const key = separators.includes(word.text.slice(-1)) ? word.text.slice(0, -1) : bare ? word.text : undefined;
   const label = key === undefined || key === "" ? undefined : secretKey(key);
   if (key !== undefined && label !== undefined) return { key, label };
@@ -286,11 +325,13 @@ function scan(text: string): Span[] {
     spans.push({ from: block.index, to: block.index + block[0].length, label: "private key", certain: true, wordAt: block.index });
   const list = words(text);
   let expected: Expectation | undefined;
+  let readTo = 0;
   for (let i = 0; i < list.length; i++) {
     const word = list[i];
     if (word === undefined) continue;
     if (expected !== undefined && isSeparator(word.text)) continue;
-    const found = spansOf(text, word, expected);
+    const found = spansOf(text, word, expected, word.at < readTo);
+    readTo = found.reduce((end, span) => Math.max(end, span.readTo ?? 0), readTo);
     const next = list[i + 1];
     // A token broken by a line break: the two halves are judged as one.
     if (found.length === 0 && next !== undefined && /^\r?\n$/.test(word.gap)) {
