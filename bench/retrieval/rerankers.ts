@@ -43,6 +43,7 @@ export function counted(reader: Pick<Reranker, "score" | "status">) {
   const stage: RerankStage = {
     reranker: {
       status: reader.status,
+      warm: () => {},
       score: async (query, passages, limits) => {
         count.asked += 1;
         count.pairs += passages.length;

@@ -14,7 +14,7 @@ export const rerankerVariables = {
     is: seconds(1, 600),
     group: "models",
     default: 20,
-    doc: "longest time of a rerank; after it the fused order is served",
+    doc: "longest time of a search that is reranked, loading and waiting included; after it the fused order is served",
   },
   RERANK_DEVICE: {
     is: device,

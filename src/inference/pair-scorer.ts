@@ -159,7 +159,7 @@ export async function createPairScorer(options: PairScorerOptions): Promise<Pair
     async run(pairs, { deadline, signal }, onRows) {
       if (signal.aborted && !isTimeout(signal)) throw cancelled();
       if (signal.aborted || deadline.remainingMs() <= 0) {
-        return none("no_budget", `The ${what} was not asked: no time was left of this call.`);
+        return none("no_budget", `The ${what} was not asked: the time for it was used up before. Ask again.`);
       }
       using limit = signalUntil(deadline, signal);
       let client: WorkerClient;

@@ -4,6 +4,8 @@ export interface Deadline {
   remainingMs(): number;
   /** A shorter deadline: `fraction` (0–1) of what is left now. */
   share(fraction: number): Deadline;
+  /** The nearer of this one and `ms` milliseconds from now. */
+  atMost(ms: number): Deadline;
 }
 
 /** Monotonic milliseconds. */
@@ -16,6 +18,7 @@ export function deadlineIn(ms: number, clock: Clock = monotonic): Deadline {
   return {
     remainingMs: () => Math.max(0, endsAt - clock()),
     share: (fraction) => deadlineIn(Math.max(0, endsAt - clock()) * fraction, clock),
+    atMost: (limitMs) => deadlineIn(Math.min(limitMs, Math.max(0, endsAt - clock())), clock),
   };
 }
 
@@ -23,7 +26,11 @@ export function deadlineIn(ms: number, clock: Clock = monotonic): Deadline {
 export const ANSWER_RESERVE_MS = 1_500;
 
 /** No limit: background work that is bounded elsewhere. */
-export const noDeadline: Deadline = { remainingMs: () => Number.POSITIVE_INFINITY, share: () => noDeadline };
+export const noDeadline: Deadline = {
+  remainingMs: () => Number.POSITIVE_INFINITY,
+  share: () => noDeadline,
+  atMost: (ms) => (Number.isFinite(ms) ? deadlineIn(ms) : noDeadline),
+};
 
 /** Longest delay a JavaScript timer takes; a longer one fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

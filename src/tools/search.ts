@@ -98,14 +98,14 @@ export async function answerHybrid(
   });
 }
 
-/** `cuba_faro` with public arguments, as the dispatcher would run it; what `eval` measures. @throws MemoryError `invalid`. */
+/** `cuba_faro` with public arguments, as the dispatcher would run it but for a model that is still loading, which is waited for; what `eval` measures. @throws MemoryError `invalid`. */
 export const faroAsAsked =
   (services: Pick<Services, "search" | "presentation">) =>
   async (ctx: CallContext, args: Arguments, ablation: Ablation): Promise<Answer> => {
     const { mode: _mode, ...rest } = args;
     const checked = hybridInput.safeParse(rest);
     if (!checked.success) throw issueError("cuba_faro", checked.error.issues, rest, jsonSchema(hybridInput));
-    return answerHybrid(ctx, checked.data, services, ablation);
+    return answerHybrid(ctx, checked.data, services, { ...ablation, patient: true });
   };
 
 export default defineTool({
@@ -114,7 +114,7 @@ export default defineTool({
   profile: "lean",
   title: "Search memory",
   describe:
-    "Search memory before answering: words and meaning together. Rows: e entity, c content, t type, i importance, s score; the compact form saves 30 % of the tokens. rerank is off unless its model is installed and asked for. degraded says what was not searched. mode=verify checks one claim against memory.",
+    "Search memory before answering: words and meaning together. Rows: e entity, c content, t type, i importance, s score; the compact form saves 30 % of the tokens. rerank needs its model: off unless asked for, on in mode completo or on a card. degraded says what was not searched. mode=verify checks one claim against memory.",
   hints: { readOnly: true, destructive: false, openWorld: false },
   selector: { name: "mode", describe: "search, or check a claim", default: "hybrid" },
   actions: {

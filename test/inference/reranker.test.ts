@@ -119,7 +119,7 @@ describe("why there are no scores", () => {
     expect(await reranker.score("q", ["p"], hurried(0))).toEqual({
       kind: "none",
       code: "no_budget",
-      reason: "The reranker was not asked: no time was left of this call.",
+      reason: "The reranker was not asked: the time for it was used up before. Ask again.",
     });
     expect(reranker.status().state).toBe("idle");
   });

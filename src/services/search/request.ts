@@ -42,6 +42,8 @@ export interface Ablation {
   readonly fusion?: FusionMode;
   /** The reranker reads only rows that no word arm found. */
   readonly rerankUnfound?: boolean;
+  /** Waits for a model that is not loaded yet for as long as the call lasts: what is measured must not depend on who loaded it. */
+  readonly patient?: boolean;
   /** The goals of a session that is not there: lifts what they are about. */
   readonly goals?: readonly string[];
 }

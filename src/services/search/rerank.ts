@@ -5,16 +5,16 @@
 import { byAge } from "../../domain/retrieval/ties.ts";
 import type { NoAnswerCode, Reranker } from "../../inference/port.ts";
 import type { CallContext } from "../../kernel/context.ts";
-import { type Deadline, deadlineIn } from "../../kernel/deadline.ts";
+import type { Deadline } from "../../kernel/deadline.ts";
 import type { Found, HybridRequest } from "./request.ts";
 
 export interface RerankStage {
-  readonly reranker: Pick<Reranker, "score" | "status">;
+  readonly reranker: Pick<Reranker, "score" | "status" | "warm">;
   /** Where a call says nothing. */
   readonly byDefault: boolean;
   /** Rows of the fused order that are scored. */
   readonly depth: number;
-  /** Load, waiting and inference together. */
+  /** Longest time of a search that is reranked, from its beginning: what it waits for, whichever model, is part of it. */
   readonly timeoutMs: number;
 }
 
@@ -52,15 +52,21 @@ export function passageOf({ kind, row, chunk }: Pick<Found, "kind" | "row" | "ch
 /** A row that no word of the question found. */
 const isUnfound = ({ shares }: Found) => shares.text === 0 && shares.bm25 === 0;
 
+/** The moment by which a search that begins now has its order. Nobody cuts the reading of rows short: the fused order is what is served after it. */
+export const rerankBudget = (stage: Pick<RerankStage, "timeoutMs">, { deadline }: Pick<CallContext, "deadline">): Deadline =>
+  deadline.share(SHARE).atMost(stage.timeoutMs);
+
 /**
+ * @param budget as of the beginning of the search, {@link rerankBudget}
  * @param unfoundOnly reads the rows that no word arm found, which then share the places that they held; for measurements.
  * @throws MemoryError `cancelled`
  */
 export async function rerankRows(
   stage: RerankStage | undefined,
-  ctx: Pick<CallContext, "deadline" | "signal">,
+  { signal }: Pick<CallContext, "signal">,
   query: string,
   rows: readonly Found[],
+  budget: Deadline,
   unfoundOnly = false,
 ): Promise<Reranked> {
   if (stage === undefined) {
@@ -71,9 +77,10 @@ export async function rerankRows(
   const head = unfoundOnly ? pool.filter(isUnfound) : pool;
   // One row has no order, but whoever asked for a model that is not there should hear it.
   if (head.length < 2 && stage.reranker.status().state !== "missing") return { rows, unranked: undefined };
-  const limits = { deadline: boundedBy(ctx.deadline, stage.timeoutMs), signal: ctx.signal };
-  const answer = await stage.reranker.score(query, head.map(passageOf), limits);
+  const answer = await stage.reranker.score(query, head.map(passageOf), { deadline: budget, signal });
   if (answer.kind === "none") {
+    // What ate the time is loaded now; the next question would spend its own on the reranker.
+    if (answer.code === "no_budget") stage.reranker.warm();
     const reason = `The order is that of the fused arms. ${answer.reason}`;
     return { rows, unranked: { code: answer.code, reason } };
   }
@@ -88,12 +95,6 @@ export async function rerankRows(
 function inTheirPlaces(ordered: readonly Found[], read: readonly Found[], scored: readonly Found[]): Found[] {
   const places = new Map(read.map((found, at) => [found, scored[at] ?? found]));
   return ordered.map((found) => ({ ...(places.get(found) ?? found), total: found.total }));
-}
-
-/** The stage's own budget, or its share of the call where less is left. */
-function boundedBy(deadline: Deadline, timeoutMs: number): Deadline {
-  const left = deadline.remainingMs() * SHARE;
-  return left <= timeoutMs ? deadline.share(SHARE) : deadlineIn(timeoutMs);
 }
 
 /** Rows that were not read stay behind those that were, in their own order. */

@@ -24,7 +24,7 @@ import { type RunLeg, runLegs } from "./legs.ts";
 import { createMissingVectors } from "./missing-vectors.ts";
 import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
 import type { Ablation, Connections, Found, HybridAnswer, HybridRequest } from "./request.ts";
-import { type RerankStage, rerankRows, wantsRerank } from "./rerank.ts";
+import { type RerankStage, rerankBudget, rerankRows, wantsRerank } from "./rerank.ts";
 import { createVerifier, type Verifier } from "./verify.ts";
 
 export interface Search extends Verifier {
@@ -85,7 +85,12 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
       const analysis = analyse(request.query);
       const fusion = ablation.fusion ?? configured;
       const wantsVector = holdsObservations(request.scope) && ablation.noVector !== true;
-      const question: QuestionVector | undefined = wantsVector ? await embedQuestion(ctx, embedder, request.query, fresh) : undefined;
+      const reads = wantsRerank(rerank, request);
+      const budget = reads && rerank !== undefined ? rerankBudget(rerank, ctx) : undefined;
+      const waitMs = ablation.patient === true ? Number.POSITIVE_INFINITY : budget?.remainingMs();
+      const question: QuestionVector | undefined = wantsVector
+        ? await embedQuestion(ctx, embedder, request.query, fresh, waitMs)
+        : undefined;
       const filters: Filters = {
         scope: ctx.scope,
         includeUnscoped: request.includeUnscoped,
@@ -93,10 +98,10 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
         before: request.before,
         tag: request.tag,
       };
-      const opened = request.abstainOod ? await openGate(gate, ctx, request, question, embedder.label) : undefined;
+      const inTime = { ...ctx, deadline: budget ?? ctx.deadline };
+      const opened = request.abstainOod ? await openGate(gate, inTime, request, question, embedder.label) : undefined;
       const refused = opened?.kind === "decided" ? opened.outcome : undefined;
       if (refused?.kind === "abstained") return abstained(analysis.class, refused, degradationOf([], question, NO_RANKING));
-      const reads = wantsRerank(rerank, request);
       const depth = reads ? (rerank?.depth ?? 0) : 0;
       const finish = async (run: RunLeg, rows: readonly Found[], texts: readonly string[]) => {
         const found = chooseRows(boostBySession(rows, texts), request);
@@ -145,7 +150,9 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
       const { outcome, rows, connections, texts, wordsLeftOut, unseen, peers, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
-        finished === undefined ? await rerankRows(rerank, ctx, request.query, rows, ablation.rerankUnfound) : { rows, unranked: undefined };
+        finished === undefined
+          ? await rerankRows(rerank, ctx, request.query, rows, budget ?? ctx.deadline, ablation.rerankUnfound)
+          : { rows, unranked: undefined };
       const last = finished === undefined ? await runLegs(db, ctx, (run) => finish(run, ranked, texts)) : { value: finished, failed: [] };
       const value = { ...last.value, connections, peers };
       const failed = [...first.failed, ...last.failed];

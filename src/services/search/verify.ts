@@ -67,6 +67,8 @@ export interface VerifierParts {
   readonly judge: Judge | undefined;
 }
 
+/** A verdict is waited for, and one without the memories that say it in other words would be a poor one: the share of the call is the only limit. */
+const PATIENT_MS = Number.POSITIVE_INFINITY;
 /** Items of evidence, and rows that the words find for the trigrams to measure. */
 const MOST_EVIDENCE = 10;
 const CANDIDATES = 50;
@@ -111,7 +113,7 @@ type Gathered = Omit<Evidence, "judgment" | "differs"> & { readonly read: string
 export function createVerifier({ db, embedder, fresh, judge }: VerifierParts): Verifier {
   return {
     async verify(ctx, claim) {
-      const question = await embedQuestion(ctx, embedder, claim, fresh);
+      const question = await embedQuestion(ctx, embedder, claim, fresh, PATIENT_MS);
       const filters: Filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
       const { value: gathered, failed } = await runLegs(db, ctx, async (run, tx) => {
         const byWords = (await run("words", (t) => similarByWords(t, claim, filters))) ?? [];

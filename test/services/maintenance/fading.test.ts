@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import type { CallContext } from "../../../src/kernel/context.ts";
+import { deadlineIn } from "../../../src/kernel/deadline.ts";
 import { agedRows } from "../../support/aged.ts";
 import { eachEngine } from "../../support/engines.ts";
 import { agedEpisodes, fadedImportance } from "../../support/faded.ts";
@@ -76,7 +77,7 @@ eachEngine("fading by cuba_zafra", (engine) => {
 
   test("decay: a call whose time is over says so, and the next one goes on", async () => {
     const id = await aged({ importance: 0.8, idle: 30 });
-    const late = { remainingMs: () => 0, share: () => late };
+    const late = deadlineIn(0);
     expect(await caller(undefined, { deadline: late })("cuba_zafra", { action: "decay" })).toMatchObject({ decayed: 0, complete: false });
     expect(await zafra({ action: "decay" })).toMatchObject({ decayed: 1 });
     expect(await importanceOf(id)).toBeCloseTo(0.4, 4);

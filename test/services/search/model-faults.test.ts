@@ -224,6 +224,29 @@ eachEngine("a search with one model at fault", (engine) => {
     expect(embedder.status().state).not.toBe("failed");
   });
 
+  test("an embedder that loads slowly costs a rerank its budget and no more, goes on loading, and serves the next question", async () => {
+    await textModel({});
+    const late = new BroadcastChannel("late-worker");
+    const isAsked = new Promise((resolve) => {
+      late.onmessage = resolve;
+    });
+    const embedder = await embedderWith({ spawn: unruly("late-worker.ts") });
+    const stage = { reranker: await rerankerWith(), byDefault: false, depth: 20, timeoutMs: MODEL_MS };
+    const plain = await ask({}, rerankAsked);
+    const cold = await ask({ embedder, rerank: stage }, rerankAsked);
+    expect(idsOf(cold.answer)).toEqual(idsOf(plain.answer));
+    expect(cold.answer.degraded_reason).toContain("still loading");
+    expect(cold.answer.reranker_degraded).toBe(true);
+    expect(CALL_MS - cold.leftMs).toBeGreaterThanOrEqual(MODEL_MS);
+    expect(embedder.status().state).toBe("loading");
+    await isAsked;
+    late.postMessage("load");
+    const next = await ask({ embedder, rerank: { ...stage, timeoutMs: CALL_MS } }, rerankAsked);
+    expect(embedder.status().state).toBe("ready");
+    expect(String(next.answer.degraded_reason)).not.toContain("loading");
+    late.close();
+  });
+
   const claim = { mode: "verify", query: "walnut plain four" };
   test.each<[string, () => Promise<Entailment>, string, string]>([
     ["missing", () => entailmentWith(), "warn", ""],

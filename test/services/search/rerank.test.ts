@@ -1,8 +1,10 @@
-import { beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Answer as ModelAnswer, ModelState, NoAnswerCode, Reranker } from "../../../src/inference/port.ts";
-import { deadlineIn, noDeadline } from "../../../src/kernel/deadline.ts";
+import { type Deadline, deadlineIn, noDeadline } from "../../../src/kernel/deadline.ts";
 import type { Found } from "../../../src/services/search/request.ts";
 import { passageOf, type RerankStage, rerankRows, wantsRerank } from "../../../src/services/search/rerank.ts";
+import { faroAsAsked } from "../../../src/tools/search.ts";
+import { type TestEmbedder, testEmbedder } from "../../support/embedder.ts";
 import { eachEngine } from "../../support/engines.ts";
 import { callContext, faroOver, idsOf, rowsOf, seedError, seedMany, seedObservation } from "../../support/search.ts";
 
@@ -15,15 +17,18 @@ interface Asked {
 /** A reranker that scores by `score`, or says why not. */
 function stageOf(score: ((passage: string) => number) | NoAnswerCode, more: Partial<RerankStage> & { state?: ModelState } = {}) {
   const asked: Asked[] = [];
-  const reranker: Pick<Reranker, "score" | "status"> = {
+  const warmed: true[] = [];
+  const reranker: Pick<Reranker, "score" | "status" | "warm"> = {
     status: () => more.state ?? { state: "idle", model: "m" },
+    warm: () => void warmed.push(true),
     async score(query, passages, { deadline }): Promise<ModelAnswer<number>> {
       asked.push({ query, passages, remainingMs: deadline.remainingMs() });
+      if (deadline.remainingMs() === 0) return { kind: "none", code: "no_budget", reason: "No time." };
       if (typeof score === "string") return { kind: "none", code: score, reason: `Because of ${score}.` };
       return { kind: "answered", values: passages.map(score) };
     },
   };
-  return { asked, rerank: { reranker, byDefault: false, depth: 20, timeoutMs: 20_000, ...more } satisfies RerankStage };
+  return { asked, warmed, rerank: { reranker, byDefault: false, depth: 20, timeoutMs: 20_000, ...more } satisfies RerankStage };
 }
 
 describe("whether it is wanted", () => {
@@ -124,10 +129,114 @@ eachEngine("reranking", (engine) => {
     const { ask } = faroOver(engine.db, { rerank });
     await ask({ query: "walnut", rerank: true }, callContext({ deadline: noDeadline }));
     await ask({ query: "walnut", rerank: true }, callContext({ deadline: deadlineIn(10_000, () => 0) }));
-    expect(asked[0]?.remainingMs).toBeGreaterThan(19_000);
+    expect(asked[0]?.remainingMs).toBeGreaterThan(15_000);
+    expect(asked[0]?.remainingMs).toBeLessThanOrEqual(20_000);
     expect(asked[1]?.remainingMs).toBe(8_000);
   });
 });
+
+eachEngine("how long a search waits for its models", (engine) => {
+  beforeAll(async () => {
+    await engine.db.reset();
+    await seedMany(engine.db, ["walnut one", "walnut two", "walnut three", "walnut four"]);
+  });
+  const words = async () => idsOf(await faroOver(engine.db).ask({ query: "walnut", track_access: false }));
+  const asking = (more: Record<string, unknown> = {}) => ({ query: "walnut", track_access: false, ...more });
+
+  test("the question's vector is part of the budget, and the reranker gets what it left", async () => {
+    let now = 0;
+    const embedder = testEmbedder("idle");
+    embedder.before = () => {
+      now += 600;
+    };
+    const { asked, rerank } = stageOf((passage) => 1 / passage.length, { timeoutMs: 1_000 });
+    const deadline = deadlineIn(30_000, () => now);
+    await faroOver(engine.db, { embedder, rerank }).ask(asking({ rerank: true }), callContext({ deadline }));
+    expect(asked.map(({ remainingMs }) => remainingMs)).toEqual([400]);
+  });
+
+  test("a model that is still loading when the budget is gone: the words' order, both reasons, and the reranker is made ready for the next question", async () => {
+    let now = 0;
+    const embedder = loadingEmbedder(() => {
+      now += 40;
+    });
+    const { asked, warmed, rerank } = stageOf((passage) => 1 / passage.length, { timeoutMs: 40 });
+    const deadline = deadlineIn(30_000, () => now);
+    const answer = await faroOver(engine.db, { embedder, rerank }).ask(asking({ rerank: true }), callContext({ deadline }));
+    expect(idsOf(answer)).toEqual(await words());
+    expect(answer).toMatchObject({
+      count: 4,
+      degraded: true,
+      degraded_reason:
+        "Meaning was not searched, only words: the embedding model was still loading when the time to wait for it was over. It goes on loading; ask again in a moment.",
+      reranker_degraded: true,
+      reranker_degraded_code: "no_budget",
+    });
+    expect(asked.map(({ remainingMs }) => remainingMs)).toEqual([0]);
+    expect(warmed).toEqual([true]);
+  });
+
+  /** The limits that a search sets, milliseconds; each is over at once. */
+  const limitsOf = () => {
+    const limits: number[] = [];
+    const deadline: Deadline = {
+      remainingMs: () => 30_000,
+      share: () => deadline,
+      atMost: (ms) => {
+        limits.push(ms);
+        return deadlineIn(0);
+      },
+    };
+    return { limits, deadline };
+  };
+
+  test("with a budget that is gone the question's vector is not waited for at all", async () => {
+    const { rerank } = stageOf((passage) => 1 / passage.length, { timeoutMs: 1_000 });
+    const { limits, deadline } = limitsOf();
+    await faroOver(engine.db, { embedder: loadingEmbedder(), rerank }).ask(asking({ rerank: true }), callContext({ deadline }));
+    expect(limits).toEqual([1_000, 0]);
+  });
+
+  test("without a rerank it waits two seconds at most, a claim and a measurement for as long as their call lasts", async () => {
+    const embedder = loadingEmbedder();
+    const { ask, service } = faroOver(engine.db, { embedder });
+    const { limits, deadline } = limitsOf();
+    const ctx = callContext({ deadline });
+    expect(await ask(asking(), ctx)).toMatchObject({ count: 4, degraded_reason: expect.stringContaining("ask again in a moment") });
+    expect(limits).toEqual([2_000]);
+    expect(await ask({ mode: "verify", query: "walnut four" }, ctx)).toMatchObject({
+      degraded_reason: expect.stringContaining("ask again in a moment"),
+    });
+    await faroAsAsked({ search: service, presentation: { compactChars: 1_200 } })(ctx, asking(), {});
+    expect(limits).toEqual([2_000, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
+  });
+
+  test("the gate lets a question pass whose vector is on the way, and advises nobody to install what is installed", async () => {
+    const { ask } = faroOver(engine.db, { embedder: loadingEmbedder(), oodThreshold: 5 });
+    const answer = await ask(asking({ abstain_ood: true }), callContext({ deadline: limitsOf().deadline }));
+    expect(answer).toMatchObject({
+      count: 4,
+      ood_gate: "unavailable",
+      ood_gate_reason:
+        "A threshold of distance needs the question's vector, which is missing, so nothing was refused. The embedding model was still loading; ask again in a moment.",
+    });
+  });
+});
+
+/** Loads for as long as anybody waits for it. */
+function loadingEmbedder(gaveUp: () => void = () => {}): TestEmbedder {
+  const embedder = testEmbedder("loading");
+  return {
+    ...embedder,
+    embed: (_texts, _role, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => {
+          gaveUp();
+          reject(signal.reason);
+        });
+      }),
+  };
+}
 
 /** A row as the database gives it, without what a test is about. */
 const row = {
@@ -167,7 +276,7 @@ describe("reading only what no word found", () => {
 
   test("they change places among themselves, with the totals of the places; the others stay", async () => {
     const { asked, rerank } = stageOf((passage) => ({ "e: nearer": 0.9, "e: near": 0.5 })[passage] ?? 0.1);
-    const { rows: ranked } = await rerankRows(rerank, limits, "q", rows, true);
+    const { rows: ranked } = await rerankRows(rerank, limits, "q", rows, noDeadline, true);
     expect(asked[0]?.passages).toEqual(["e: near", "e: nearer", "e: far"]);
     expect(ranked.map(({ row: { id }, total }) => [id, total])).toEqual([
       ["words", 0.9],
@@ -180,10 +289,10 @@ describe("reading only what no word found", () => {
 
   test("beyond the depth nothing is read, and where the words found all nothing is asked", async () => {
     const { asked, rerank } = stageOf(() => 0.5, { depth: 4 });
-    await rerankRows(rerank, limits, "q", rows, true);
+    await rerankRows(rerank, limits, "q", rows, noDeadline, true);
     expect(asked[0]?.passages).toEqual(["e: near", "e: nearer"]);
     const worded = rows.filter(({ shares }) => shares.bm25 > 0);
-    expect((await rerankRows(rerank, limits, "q", worded, true)).rows).toEqual(worded);
+    expect((await rerankRows(rerank, limits, "q", worded, noDeadline, true)).rows).toEqual(worded);
     expect(asked).toHaveLength(1);
   });
 });
@@ -202,7 +311,7 @@ describe("a passage", () => {
 });
 
 test("no stage at all says that no reranker is installed", async () => {
-  const { unranked } = await rerankRows(undefined, callContext(), "q", []);
+  const { unranked } = await rerankRows(undefined, callContext(), "q", [], noDeadline);
   expect(unranked).toEqual({
     code: "no_model",
     reason: "The order is that of the fused arms: no reranker is installed. Install one with 'memory-industry models reranker'.",

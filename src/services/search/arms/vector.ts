@@ -12,6 +12,12 @@ import type { Ages } from "../ages.ts";
 /** Share of the time a call has left that the question's vector may take; loading the model is part of it. */
 const EMBED_SHARE = 0.4;
 
+/**
+ * Longest wait of a question for its vector, milliseconds, where a caller names no other. A loaded model needs milliseconds (5 with multilingual-e5-small); one that
+ * is not loaded yet is worth a short wait: without it a question is searched by words alone, which is said.
+ */
+const EMBED_WAIT_MS = 2_000;
+
 /** How long a question waits for the vectors of the writes before it, milliseconds: some eight short texts (13 ms each with multilingual-e5-small), or one long. */
 const CATCH_UP_MS = 200;
 
@@ -21,34 +27,45 @@ export interface FreshVectors {
   caughtUp(limitMs: number): Promise<void>;
 }
 
+const LOADING =
+  "Meaning was not searched, only words: the embedding model was still loading when the time to wait for it was over. It goes on loading; ask again in a moment.";
+
 /** The command that says what is the matter. */
 export const CHECK = "memory-industry doctor";
 
-export type QuestionVector = { readonly vector: Float32Array } | { readonly lost: string };
+/** `isLoading`: the model will be there in a moment, so that asking again helps. */
+export type QuestionVector = { readonly vector: Float32Array } | { readonly lost: string; readonly isLoading: boolean };
 
 /**
  * The vector of a question, or a sentence that says why there is none. Never throws but for a call that is over. A row without a vector has no voice in
  * the vector arm: a correction once ranked behind an unrelated row for as long as its vector was on the way, so the last few are waited for.
+ *
+ * @param waitMs longest wait; a load that takes longer goes on for the questions after this one. Never more than {@link EMBED_SHARE} of the call.
  */
 export async function embedQuestion(
   ctx: Pick<CallContext, "deadline" | "signal">,
   embedder: Embedder,
   query: string,
   fresh?: FreshVectors,
+  waitMs = EMBED_WAIT_MS,
 ): Promise<QuestionVector> {
   const state = embedder.status();
-  if (state.state === "missing") return { lost: `Meaning was not searched, only words. ${state.reason}` };
-  using limit = signalUntil(ctx.deadline.share(EMBED_SHARE), ctx.signal);
+  if (state.state === "missing") return lost(`Meaning was not searched, only words. ${state.reason}`);
+  const deadline = ctx.deadline.share(EMBED_SHARE).atMost(waitMs);
+  using limit = signalUntil(deadline, ctx.signal);
   try {
     const [vector] = await embedder.embed([query], "query", limit.signal);
-    await fresh?.caughtUp(Math.min(CATCH_UP_MS, ctx.deadline.remainingMs() * EMBED_SHARE));
-    return vector === undefined ? { lost: `Meaning was not searched: the model gave no vector. Run '${CHECK}'.` } : { vector };
+    await fresh?.caughtUp(Math.min(CATCH_UP_MS, deadline.remainingMs()));
+    return vector === undefined ? lost(`Meaning was not searched: the model gave no vector. Run '${CHECK}'.`) : { vector };
   } catch (error) {
     if (ctx.signal.aborted) throw error;
+    if (limit.signal.aborted && embedder.status().state === "loading") return { lost: LOADING, isLoading: true };
     const why = limit.signal.aborted ? "the embedding model was not ready in time." : present(error).text;
-    return { lost: `Meaning was not searched, only words: ${why} Run '${CHECK}'.` };
+    return lost(`Meaning was not searched, only words: ${why} Run '${CHECK}'.`);
   }
 }
+
+const lost = (why: string): QuestionVector => ({ lost: why, isLoading: false });
 
 export interface VectorHits {
   readonly kinds: ReadonlyMap<string, RowKind>;

@@ -71,11 +71,13 @@ const THRESHOLDS_KEPT = 256;
 
 const MEASURE = "'memory-industry calibrate --dataset FILE --apply' measures one.";
 const UNCALIBRATED = `No threshold was measured on this memory, so nothing was refused. ${MEASURE}`;
-const NO_MODEL =
-  "A threshold of distance needs the question's vector, which is missing, so nothing was refused. 'memory-industry models embed' installs a model.";
-const NEITHER =
-  "The question has no vector, and no threshold for words alone was measured, so nothing was refused. 'memory-industry models embed' installs a model; " +
-  "'memory-industry calibrate --dataset FILE --lexical-only --apply' measures on words.";
+const NO_VECTOR = "A threshold of distance needs the question's vector, which is missing, so nothing was refused.";
+const NEITHER = "The question has no vector, and no threshold for words alone was measured, so nothing was refused.";
+const INSTALL = "'memory-industry models embed' installs a model.";
+const MEASURE_WORDS = "'memory-industry calibrate --dataset FILE --lexical-only --apply' measures on words.";
+/** What helps a question without a vector. */
+const remedyOf = (question: QuestionVector): string =>
+  "lost" in question && question.isLoading ? "The embedding model was still loading; ask again in a moment." : INSTALL;
 const NO_VECTORS = "What was asked for has no vectors, so a threshold of distance says nothing about it and nothing was refused.";
 const TOO_SMALL = `This memory holds fewer than ${LEAST_SAMPLES} memories, too few to call a question foreign, so nothing was refused.`;
 const NO_WORDS = "The words could not be searched, so nothing was refused. Run 'memory-industry doctor'.";
@@ -111,14 +113,17 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
         const distance = fit !== undefined && fit !== LATE && vector !== undefined ? distanceFrom(fit, vector) : undefined;
         const distanceThreshold = given ?? measured.distance;
         if (given !== undefined || (measured.meaning === undefined && measured.distance !== undefined && vector !== undefined)) {
-          if (vector === undefined) return passed("unavailable", question === undefined ? NO_VECTORS : NO_MODEL);
+          if (vector === undefined)
+            return passed("unavailable", question === undefined ? NO_VECTORS : `${NO_VECTOR} ${remedyOf(question)}`);
           if (fit === LATE) return passed("unavailable", NOT_IN_TIME);
           if (distance === undefined || distanceThreshold === undefined) return passed("unavailable", TOO_SMALL);
           return { kind: "decided", outcome: byDistance(distance, distanceThreshold) };
         }
         if (measured.meaning === undefined && measured.words === undefined) {
           if (measured.outdated !== undefined) return passed("uncalibrated", `Nothing was refused: ${measured.outdated}. ${MEASURE}`);
-          return vector === undefined && question !== undefined ? passed("unavailable", NEITHER) : passed("uncalibrated", UNCALIBRATED);
+          return vector === undefined && question !== undefined
+            ? passed("unavailable", `${NEITHER} ${remedyOf(question)} ${MEASURE_WORDS}`)
+            : passed("uncalibrated", UNCALIBRATED);
         }
         if (measured.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
         return {
