@@ -23,3 +23,17 @@ export interface OwnerAccess {
   /** Runs `work` alone on one owner connection. Never for product queries: row security does not apply to it. */
   asOwner<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
 }
+
+/** Work of the schema's owner, all of it or none: unstamped, outside of row security. @throws what `work` throws, or the driver's error */
+export async function allOrNothing<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  await connection.script("begin");
+  try {
+    const result = await work();
+    await connection.script("commit");
+    return result;
+  } catch (error) {
+    // The failure that matters is the first one; a rollback on a lost connection fails too.
+    await connection.script("rollback").catch(() => undefined);
+    throw error;
+  }
+}

@@ -3,7 +3,7 @@
  * was applied compared on each start. A file that the ledger lacks is applied whatever its number; an edited one is refused.
  */
 import { conflict, MemoryError, unavailable } from "../kernel/errors.ts";
-import type { Connection } from "./connection.ts";
+import { allOrNothing, type Connection } from "./connection.ts";
 import { storeFault, translate } from "./failures.ts";
 
 export interface Migration {
@@ -177,16 +177,14 @@ async function checkServer(connection: Connection): Promise<string[]> {
 async function applyFile(connection: Connection, migration: Migration): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await connection.script("begin");
-      await connection.script(migration.sql);
-      await connection.query("insert into brain_migrations (name, digest, success) values ($1::text, $2::text, true)", [
-        migration.name,
-        digestOf(migration),
-      ]);
-      await connection.script("commit");
-      return;
+      return await allOrNothing(connection, async () => {
+        await connection.script(migration.sql);
+        await connection.query("insert into brain_migrations (name, digest, success) values ($1::text, $2::text, true)", [
+          migration.name,
+          digestOf(migration),
+        ]);
+      });
     } catch (error) {
-      await connection.script("rollback").catch(() => undefined);
       const failure = translate(error);
       const state = storeFault(failure)?.state ?? "";
       if (attempt === ROLE_ATTEMPTS || !ROLE_COLLISION.test(state)) {

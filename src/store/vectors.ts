@@ -1,6 +1,6 @@
 /** The vector columns as the owner sees them, discovered in the catalogue (`data-model.md` §11.2). None has an index: vectors are found by their signs (decision 0130). */
 import { unavailable } from "../kernel/errors.ts";
-import type { Connection } from "./connection.ts";
+import { allOrNothing, type Connection } from "./connection.ts";
 import { translate } from "./failures.ts";
 
 export interface VectorColumn {
@@ -50,21 +50,21 @@ export async function changeVectorWidth(connection: Connection, dimensions: numb
   const changed = (await vectorColumns(connection)).filter((column) => column.dimensions !== dimensions);
   if (changed.length === 0) return [];
   try {
-    await connection.script("begin; set local statement_timeout = 0");
-    await connection.script("delete from brain_vector_signs; delete from brain_vector_centers");
-    for (const { table, column, type } of changed) {
-      const model = await connection.query("select 1 from pg_attribute where attrelid = $1::regclass and attname = 'embedding_model'", [
-        table,
-      ]);
-      const alsoModel = model.rows.length > 0 ? ", embedding_model = null" : "";
-      await connection.script(`update ${quoted(table)} set ${quoted(column)} = null${alsoModel} where ${quoted(column)} is not null`);
-      await connection.script(`alter table ${quoted(table)} alter column ${quoted(column)} type ${type}(${Math.trunc(dimensions)})`);
-    }
-    await connection.script("delete from brain_calibration where key = 'ood_threshold' or key like 'ood\\_threshold:%'");
-    await connection.script("commit");
-    return changed;
+    return await allOrNothing(connection, async () => {
+      await connection.script("set local statement_timeout = 0");
+      await connection.script("delete from brain_vector_signs; delete from brain_vector_centers");
+      for (const { table, column, type } of changed) {
+        const model = await connection.query("select 1 from pg_attribute where attrelid = $1::regclass and attname = 'embedding_model'", [
+          table,
+        ]);
+        const alsoModel = model.rows.length > 0 ? ", embedding_model = null" : "";
+        await connection.script(`update ${quoted(table)} set ${quoted(column)} = null${alsoModel} where ${quoted(column)} is not null`);
+        await connection.script(`alter table ${quoted(table)} alter column ${quoted(column)} type ${type}(${Math.trunc(dimensions)})`);
+      }
+      await connection.script("delete from brain_calibration where key = 'ood_threshold' or key like 'ood\\_threshold:%'");
+      return changed;
+    });
   } catch (error) {
-    await connection.script("rollback").catch(() => undefined);
     throw translate(error);
   }
 }

@@ -1,6 +1,6 @@
 /** The unprivileged login of a server (`cli-daemon.md` §3.23): its attributes, its password, its grants, in that order and as often as wanted. */
 import { refused } from "../../kernel/errors.ts";
-import type { Connection } from "../connection.ts";
+import { allOrNothing, type Connection } from "../connection.ts";
 import { scramVerifier } from "./scram.ts";
 
 export const APP_LOGIN = "cuba_app";
@@ -25,7 +25,7 @@ export interface SecureOptions {
   readonly grants: string;
 }
 
-/** @throws MemoryError `refused` for a login that is no superuser; nothing was touched then. */
+/** All of it or nothing. @throws MemoryError `refused` for a login that is no superuser; nothing was touched then. */
 export async function secureServer(connection: Connection, { password, rotate, adminPassword, grants }: SecureOptions): Promise<Secured> {
   const { rows } = await connection.query(
     `select (select rolsuper from pg_roles where rolname = current_user) as super, exists (select from pg_roles where rolname = '${APP_LOGIN}') as there,
@@ -35,18 +35,22 @@ export async function secureServer(connection: Connection, { password, rotate, a
   if (facts?.super !== true)
     throw refused("The login of DATABASE_URL is no superuser, so it cannot make a role; nothing was touched. Use the server's admin URL.");
   const created = facts.there !== true;
-  if (created) await connection.script(`create role ${APP_LOGIN} login`);
-  await connection.script(`alter role ${APP_LOGIN} login nosuperuser nocreatedb nocreaterole nobypassrls noreplication`);
-  const has = await connection.query(`select rolpassword is not null as has from pg_authid where rolname = '${APP_LOGIN}'`);
-  const passwordSet = rotate || has.rows[0]?.has !== true;
-  // A verifier, never the password: it can reach no statement log.
-  if (passwordSet) await connection.script(`alter role ${APP_LOGIN} password '${scramVerifier(password)}'`);
-  if (facts.migrated === true) await connection.script(grants);
-  if (adminPassword !== undefined) await connection.script(`alter role ${String(facts.quoted)} password '${scramVerifier(adminPassword)}'`);
-  return {
-    created,
-    passwordSet,
-    granted: facts.migrated === true,
-    adminLogin: adminPassword === undefined ? undefined : String(facts.login),
-  };
+  // The caller puts its files in place behind all of it: of one new password alone nobody would know.
+  return await allOrNothing(connection, async () => {
+    if (created) await connection.script(`create role ${APP_LOGIN} login`);
+    await connection.script(`alter role ${APP_LOGIN} login nosuperuser nocreatedb nocreaterole nobypassrls noreplication`);
+    const has = await connection.query(`select rolpassword is not null as has from pg_authid where rolname = '${APP_LOGIN}'`);
+    const passwordSet = rotate || has.rows[0]?.has !== true;
+    // A verifier, never the password: it can reach no statement log.
+    if (passwordSet) await connection.script(`alter role ${APP_LOGIN} password '${scramVerifier(password)}'`);
+    if (facts.migrated === true) await connection.script(grants);
+    if (adminPassword !== undefined)
+      await connection.script(`alter role ${String(facts.quoted)} password '${scramVerifier(adminPassword)}'`);
+    return {
+      created,
+      passwordSet,
+      granted: facts.migrated === true,
+      adminLogin: adminPassword === undefined ? undefined : String(facts.login),
+    };
+  });
 }

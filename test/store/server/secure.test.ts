@@ -33,6 +33,30 @@ test.skipIf(admin === "")(
 );
 
 test.skipIf(admin === "")(
+  "where a part of it fails no password has changed: whoever called it keeps the files it had",
+  async () => {
+    const db = await openTestServerDatabase(admin);
+    const options = { password: testAppPassword, rotate: true, adminPassword: undefined, grants };
+    try {
+      await db.asOwner((connection) => secureServer(connection, options));
+      const failing = { ...options, password: newPassword(), grants: "select 1 / 0" };
+      await expect(db.asOwner((connection) => secureServer(connection, failing))).rejects.toThrow();
+      const app = openPostgres({ url: withCredentials(db.url, "cuba_app", testAppPassword), nodeName: "test" });
+      try {
+        expect(await app.ping()).toMatchObject({ role: "cuba_app" });
+      } finally {
+        await app[Symbol.asyncDispose]();
+      }
+    } finally {
+      // Roles belong to the whole server: whatever became of this one, the other tests find it as it was.
+      await db.asOwner((connection) => secureServer(connection, options));
+      await db[Symbol.asyncDispose]();
+    }
+  },
+  60_000,
+);
+
+test.skipIf(admin === "")(
   "the login that rotates gets its new password, and with the old one nobody comes in",
   async () => {
     const db = await openTestServerDatabase(admin);
