@@ -6,6 +6,7 @@ import { lexemesOf, queryTerms } from "../../../src/domain/lexical.ts";
 import { inverseDocumentFrequency, type Posting, topByFullScore } from "../../../src/domain/retrieval/bm25.ts";
 import { createAges } from "../../../src/services/search/ages.ts";
 import { analyse } from "../../../src/services/search/analyse.ts";
+import { rankByWords } from "../../../src/services/search/arms/ranking.ts";
 import { searchWords } from "../../../src/services/search/arms/words.ts";
 import { query } from "../../../src/store/codecs.ts";
 import type { Database } from "../../../src/store/port.ts";
@@ -194,6 +195,24 @@ eachEngine("BM25 over the index of words", (engine) => {
       { numRuns: 60 },
     );
   }, 120_000);
+});
+
+eachEngine("rows that are stored while a question is being answered", (engine) => {
+  test("are ranked with the others where they come between the counting of a word and its postings", async () => {
+    const { db } = engine;
+    await db.reset();
+    const ids = await seedMany(db, ["harbour", "harbour wall", "the harbour at night"]);
+    const counted = {
+      kind: "observation",
+      rows: 1,
+      averageLength: 4,
+      rowsWith: new Map([["harbour", 1]]),
+      postings: new Map(),
+    } as const;
+    const options = { exactRank: 10, depth: 10, filters: everywhere };
+    const hits = await db.read(testScope(), (tx) => rankByWords(tx, counted, [["harbour"]], options));
+    expect(hits.map(({ id }) => id).sort()).toEqual([...ids].sort());
+  });
 });
 
 eachEngine("a time window over the index of words", (engine) => {

@@ -5,7 +5,7 @@
  */
 import { inverseDocumentFrequency, SCORE_UNITS, termBound } from "../../../domain/retrieval/bm25.ts";
 import { byScoreThenId, type Hit } from "../../../domain/retrieval/hits.ts";
-import { createTally, lengthNorm, type PackedPostings, type Tally } from "../../../domain/retrieval/tally.ts";
+import { createTally, lengthNorm, type PackedPostings, postingsIn, type Tally } from "../../../domain/retrieval/tally.ts";
 import type { Tx } from "../../../store/port.ts";
 import { type Filters, narrowsRows, type RowKind } from "../../../store/queries/search-filters.ts";
 import { rowInstants } from "../../../store/queries/search-rows.ts";
@@ -126,17 +126,18 @@ export async function rankByWords(
     if (missing.length > 0)
       for (const { at, ...postings } of await tx.all(packedPostings({ kind, forms: missing, filters })))
         atHand.set(missing[at] ?? "", postings);
+    const asked = selecting.map(({ forms }) =>
+      forms.flatMap(({ term, weight }) => {
+        const postings = atHand.get(term);
+        return postings === undefined ? [] : [{ postings, weight }];
+      }),
+    );
+    // By what came, not by what was counted before: rows may have been stored in between.
     const tally = createTally(
-      selecting.flatMap(({ forms }) => forms).reduce((sum, { having }) => sum + having, 0),
+      asked.flat().reduce((sum, { postings }) => sum + postingsIn(postings), 0),
       norm,
     );
-    for (const { forms } of selecting)
-      tally.add(
-        forms.flatMap(({ term, weight }) => {
-          const postings = atHand.get(term);
-          return postings === undefined ? [] : [{ postings, weight }];
-        }),
-      );
+    for (const forms of asked) tally.add(forms);
     const others = frequent.slice(cut);
     if (others.length === 0) return asHits(await bestVisible(tx, tally, kind, depth, filters));
     const limit = Math.max(pruning.candidates, exactRank);
