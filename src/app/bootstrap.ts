@@ -6,6 +6,7 @@ import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
 import { causeChain, MemoryError, unavailable } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { APP_ROLE } from "../store/app-role.ts";
 import type { OwnerAccess } from "../store/connection.ts";
 import { holdsDatabase } from "../store/embedded/engine.ts";
 import { isConnectionFault } from "../store/failures.ts";
@@ -35,8 +36,6 @@ export interface BootstrapParts {
   /** Length of the installed model's vectors; undefined = no model, nothing to compare. */
   readonly modelWidth: number | undefined;
 }
-
-const APP_ROLE = "cuba_app";
 
 /** What is assumed of a server that has not answered yet: the oldest that is served. */
 const unseenServer = { concurrent: true, crossProcessNotify: true, serverVersion: 150_000 };

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { PASSWORD_PLACE, type SecureOutcome } from "../cli/command.ts";
 import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
+import { APP_ROLE } from "../store/app-role.ts";
 import { grants } from "../store/migrations.ts";
 import { hasPassword, newPassword, withCredentials } from "../store/server/scram.ts";
-import { APP_LOGIN, secureServer } from "../store/server/secure.ts";
+import { secureServer } from "../store/server/secure.ts";
 import type { ProcessFacts } from "./process.ts";
 import { asSchemaOwner } from "./schema-owner.ts";
 
@@ -21,7 +22,7 @@ function writePassword(file: string, password: string): void {
 
 /** Once is enough on a screen: a password that is not new does not leave its file. */
 export const shownAddress = (adminUrl: string, password: string, isNew: boolean): string =>
-  withCredentials(adminUrl, APP_LOGIN, isNew ? password : PASSWORD_PLACE);
+  withCredentials(adminUrl, APP_ROLE, isNew ? password : PASSWORD_PLACE);
 
 /** @throws MemoryError where the server cannot be reached, or the login is no superuser */
 export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate: boolean }, signal: AbortSignal): Promise<SecureOutcome> {
@@ -55,7 +56,7 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
           if (process.platform !== "win32" && existsSync(file)) chmodSync(file, PRIVATE_FILE);
           return {
             kind: "server",
-            role: APP_LOGIN,
+            role: APP_ROLE,
             ...done,
             file,
             url: isOurs ? shownAddress(choice.url, password, done.passwordSet) : undefined,

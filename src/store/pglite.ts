@@ -8,6 +8,7 @@
  * - Reads run in the same turns. They may show a commit whose sync is still on its way; nobody was told yet that it is stored.
  */
 import { unavailable } from "../kernel/errors.ts";
+import { APP_ROLE } from "./app-role.ts";
 import type { OwnerAccess } from "./connection.ts";
 import type { EngineAssets } from "./embedded/assets.ts";
 import { type Engine, startEngine } from "./embedded/engine.ts";
@@ -43,9 +44,6 @@ export interface EmbeddedDatabase extends Database, OwnerAccess {
    */
   tidy(quietMs: number): Promise<string[]>;
 }
-
-/** Runs `work` inside a transaction role of `cuba_app`, so that row security holds although the engine's only user is a superuser. */
-const APP_ROLE = "cuba_app";
 
 /** Opens the embedded database. @throws MemoryError `unavailable`. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {

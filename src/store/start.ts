@@ -1,5 +1,6 @@
 /** From a directory or a URL to a database that is migrated, owned and ready (`data-model.md` §13, `config-packaging.md` §6.5). */
 import { MemoryError } from "../kernel/errors.ts";
+import { APP_ROLE } from "./app-role.ts";
 import type { Connection } from "./connection.ts";
 import { ensureNodeIdentity, unpackTemplate } from "./embedded/template.ts";
 import { isConnectionFault, translate } from "./failures.ts";
@@ -60,8 +61,6 @@ export interface ServerStart extends Omit<ServerOptions, "role" | "ownerUrl"> {
 export interface ServerReport extends MigrationReport {
   readonly runtime: Runtime;
 }
-
-const APP_ROLE = "cuba_app";
 
 /** The admin's rights that matter here, and whether the app role is there. */
 async function examine(connection: Connection): Promise<{ login: string; ownsSchema: boolean; roleExists: boolean; maySetRole: boolean }> {

@@ -1,9 +1,8 @@
 /** The unprivileged login of a server (`cli-daemon.md` §3.23): its attributes, its password, its grants, in that order and as often as wanted. */
 import { refused } from "../../kernel/errors.ts";
+import { APP_ROLE } from "../app-role.ts";
 import { allOrNothing, type Connection } from "../connection.ts";
 import { scramVerifier } from "./scram.ts";
-
-export const APP_LOGIN = "cuba_app";
 
 export interface Secured {
   readonly created: boolean;
@@ -28,7 +27,7 @@ export interface SecureOptions {
 /** All of it or nothing. @throws MemoryError `refused` for a login that is no superuser; nothing was touched then. */
 export async function secureServer(connection: Connection, { password, rotate, adminPassword, grants }: SecureOptions): Promise<Secured> {
   const { rows } = await connection.query(
-    `select (select rolsuper from pg_roles where rolname = current_user) as super, exists (select from pg_roles where rolname = '${APP_LOGIN}') as there,
+    `select (select rolsuper from pg_roles where rolname = current_user) as super, exists (select from pg_roles where rolname = '${APP_ROLE}') as there,
             to_regclass('public.brain_migrations') is not null as migrated, session_user::text as login, quote_ident(session_user) as quoted`,
   );
   const facts = rows[0];
@@ -37,12 +36,12 @@ export async function secureServer(connection: Connection, { password, rotate, a
   const created = facts.there !== true;
   // The caller puts its files in place behind all of it: of one new password alone nobody would know.
   return await allOrNothing(connection, async () => {
-    if (created) await connection.script(`create role ${APP_LOGIN} login`);
-    await connection.script(`alter role ${APP_LOGIN} login nosuperuser nocreatedb nocreaterole nobypassrls noreplication`);
-    const has = await connection.query(`select rolpassword is not null as has from pg_authid where rolname = '${APP_LOGIN}'`);
+    if (created) await connection.script(`create role ${APP_ROLE} login`);
+    await connection.script(`alter role ${APP_ROLE} login nosuperuser nocreatedb nocreaterole nobypassrls noreplication`);
+    const has = await connection.query(`select rolpassword is not null as has from pg_authid where rolname = '${APP_ROLE}'`);
     const passwordSet = rotate || has.rows[0]?.has !== true;
     // A verifier, never the password: it can reach no statement log.
-    if (passwordSet) await connection.script(`alter role ${APP_LOGIN} password '${scramVerifier(password)}'`);
+    if (passwordSet) await connection.script(`alter role ${APP_ROLE} password '${scramVerifier(password)}'`);
     if (facts.migrated === true) await connection.script(grants);
     if (adminPassword !== undefined)
       await connection.script(`alter role ${String(facts.quoted)} password '${scramVerifier(adminPassword)}'`);
