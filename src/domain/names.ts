@@ -76,7 +76,8 @@ const isWordChar = /[\p{L}\p{M}\p{N}]/u;
 const isBoundary = (left: string, right: string) =>
   !isWordChar.test(left) || !isWordChar.test(right) || hasDenseScript(left) || hasDenseScript(right);
 
-function standsIn(query: string, name: string): boolean {
+/** True where `name` stands in `query` as whole words; both in one form. */
+export function standsIn(query: string, name: string): boolean {
   for (let at = query.indexOf(name); at !== -1; at = query.indexOf(name, at + 1)) {
     const end = at + name.length;
     if (isBoundary(query.slice(0, at).slice(-1), name.slice(0, 1)) && isBoundary(name.slice(-1), query.slice(end, end + 1))) return true;

@@ -149,7 +149,7 @@ async function extracted(result: ExtractResult, untrusted: boolean): Promise<Ans
     const { reason, note, tried } = result;
     return { ...head, extracted: 0, added: 0, relations_linked: 0, degraded: true, reason, note, ...(tried.length === 0 ? {} : { tried }) };
   }
-  const { found, read, stored, linked, unlinked, unsupported, undecided, superseded, backend, tried } = result;
+  const { found, read, stored, linked, unlinked, unsupported, invented, undecided, superseded, backend, tried } = result;
   const shown = await fitRows({ rows: unlinked.map((each) => ({ ...each })), total: unlinked.length, offset: 0, budget: UNLINKED_TOKENS });
   const rest = {
     relations_linked: linked,
@@ -161,13 +161,14 @@ async function extracted(result: ExtractResult, untrusted: boolean): Promise<Ans
   if (found.facts.length === 0) return { ...head, extracted: 0, added: 0, ...rest, note: emptyNote(result, untrusted) };
   // What overload retired is told by its warning; here the word means what the judge retired.
   const { superseded: _, ...batch } = await ingested(stored, read, found.facts.length);
-  const add = found.facts.length - superseded - (undecided ?? 0);
+  const add = found.facts.length - invented - superseded - (undecided ?? 0);
   return {
     ...head,
     extracted: found.facts.length,
     ...batch,
     ...rest,
     ...(unsupported === 0 ? {} : { unsupported }),
+    ...(invented === 0 ? {} : { invented }),
     ...(undecided === undefined ? {} : { superseded, operations: { add, update: superseded, delete: 0, noop: undecided } }),
   };
 }

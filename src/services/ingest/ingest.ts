@@ -3,6 +3,7 @@
  * they retire are written in one. What the model says is somebody's text: it is checked like any other, and nothing of it is ever deleted for it.
  */
 import { type Extraction, readExtraction, supportCheck } from "../../domain/extraction.ts";
+import { namesCheck, occurrenceCheck } from "../../domain/occurrence.ts";
 import type { CallContext } from "../../kernel/context.ts";
 import { findSecret } from "../../kernel/secrets.ts";
 import type { Ladder } from "../../llm/ladder.ts";
@@ -59,6 +60,8 @@ export type ExtractResult =
       readonly stored: BatchResult;
       /** Facts without a word of the text; withheld. */
       readonly unsupported: number;
+      /** Facts about, or with, a name that the text does not have; not stored. */
+      readonly invented: number;
       /** Facts that the judge left undecided; undefined where it was not asked. */
       readonly undecided: number | undefined;
     } & Tally);
@@ -76,21 +79,33 @@ export interface IngestParts extends OlderParts {
   readonly nonce: () => string;
 }
 
-/** The facts as notes of a model; one that holds a credential is refused like a caller's. */
+/** What the text is about may stand beside it. */
+const occurrenceIn = ({ text, hint }: ExtractRequest) => occurrenceCheck(hint === undefined ? text : `${hint}\n${text}`);
+
+/** The facts as notes of a model; one that holds a credential is refused like a caller's, and one with a name that the text does not have was made up. */
 function notesOf(
   { facts }: Extraction,
-  { text, untrusted, allowSecret }: ExtractRequest,
-): { readonly read: ReadNotes; readonly unsupported: number } {
+  request: ExtractRequest,
+): { readonly read: ReadNotes; readonly unsupported: number; readonly invented: number } {
+  const { text, untrusted, allowSecret } = request;
   const isSupported = supportCheck(text);
+  const occurs = occurrenceIn(request);
+  const hasItsNames = namesCheck(text, occurs);
   const refused: { index: number; reason: string }[] = [];
   let unsupported = 0;
+  let invented = 0;
   const read = readNotes(
     facts.map((fact, index) => {
       const secret = allowSecret ? undefined : findSecret(`${fact.entityName}\n${fact.content}`);
       if (secret !== undefined)
         refused.push({ index, reason: `refusing to write facts[${index}]: what looks like a ${secret.label} is in it` });
+      else if (!occurs(fact.entityName) || !hasItsNames(fact.content)) {
+        invented++;
+        const what = occurs(fact.entityName) ? "a name in it" : "its subject";
+        refused.push({ index, reason: `facts[${index}] was not stored: ${what} does not stand in the text` });
+      }
       const isVouchedFor = isSupported(fact.content);
-      if (!isVouchedFor) unsupported++;
+      if (!isVouchedFor && refused.at(-1)?.index !== index) unsupported++;
       return {
         entity_name: fact.entityName,
         content: fact.content,
@@ -108,15 +123,21 @@ function notesOf(
       rejected: [...read.rejected.filter(({ index }) => !isRefused(index)), ...refused],
     },
     unsupported,
+    invented,
   };
 }
 
 export function createIngest(parts: IngestParts): Ingest {
   /** One edge that cannot be written stops none of the others. */
-  const link = async (tx: Tx, ctx: CallContext, { relations }: Extraction, allowSecret: boolean, tally: Tally) => {
+  const link = async (tx: Tx, ctx: CallContext, { relations }: Extraction, request: ExtractRequest, tally: Tally) => {
+    const occurs = occurrenceIn(request);
     for (const { from, to, relation } of relations) {
-      if (!allowSecret && findSecret(`${from}\n${to}`) !== undefined) {
+      if (!request.allowSecret && findSecret(`${from}\n${to}`) !== undefined) {
         tally.unlinked.push({ from: "***", to: "***", reason: "refusing to write a name that looks like a credential" });
+        continue;
+      }
+      if (!occurs(from) || !occurs(to)) {
+        tally.unlinked.push({ from, to, reason: "a name that does not stand in the text" });
         continue;
       }
       const refused = await storeReadEdge(tx, ctx.scope, { from, to, relation });
@@ -148,7 +169,7 @@ export function createIngest(parts: IngestParts): Ingest {
       const asked = await askLadder(ctx, parts.ladder(ctx.sampling), prompt);
       if (asked.kind === "none") return asked;
       const found = readExtraction(asked.reply);
-      const { read, unsupported } = notesOf(found, request);
+      const { read, unsupported, invented } = notesOf(found, request);
       const isJudged = request.supersede && !request.untrusted;
       const vouchedFor = read.notes.filter(({ trust }) => trust !== "quarantined");
       const verdicts = isJudged ? await judgeOlder(parts, ctx, vouchedFor) : new Map<number, OlderVerdict>();
@@ -157,11 +178,11 @@ export function createIngest(parts: IngestParts): Ingest {
       const stored = await parts.observations.addMany(ctx, read.notes, async (tx, outcomes) => {
         // A transaction that is tried again counts from the beginning.
         tally = { linked: 0, unlinked: [], superseded: 0 };
-        if (!request.untrusted) await link(tx, ctx, found, request.allowSecret, tally);
+        if (!request.untrusted) await link(tx, ctx, found, request, tally);
         await retire(tx, ctx, places, outcomes, verdicts, tally);
       });
       const undecided = isJudged ? [...verdicts.values()].filter(({ decision }) => decision === "noop").length : undefined;
-      return { kind: "read", backend: asked.backend, tried: asked.tried, found, read, stored, unsupported, undecided, ...tally };
+      return { kind: "read", backend: asked.backend, tried: asked.tried, found, read, stored, unsupported, invented, undecided, ...tally };
     },
   };
 }

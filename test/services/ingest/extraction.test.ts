@@ -74,7 +74,7 @@ eachEngine("cuba_ingesta auto_extract", (engine) => {
         { from: "A", to: "x".repeat(201) },
         { from: "A", to: "B" },
       ];
-      const answer = await extract(chat({ facts: [], relations }), "A and B");
+      const answer = await extract(chat({ facts: [], relations }), `A and B, node js, ${"x".repeat(201)}`);
       expect(answer).toMatchObject({
         relations_linked: 1,
         relations_rejected: [{ from: "Node-JS" }, { from: "A" }],
@@ -105,12 +105,51 @@ eachEngine("cuba_ingesta auto_extract", (engine) => {
     });
 
     test("a fact without a word of the text is withheld", async () => {
-      const model = chat(factsReply(["John Doe", "John Doe lives in Paris."], ["Gateway", "The gateway is written in Go."]));
-      expect(await extract(model, "The gateway is written in Go")).toMatchObject({ added: 2, unsupported: 1 });
-      expect(await stored()).toMatchObject([
-        { entity: "John Doe", trust: "quarantined" },
-        { entity: "Gateway", trust: "trusted" },
-      ]);
+      const model = chat(factsReply(["the gateway", "Loved by martians."], ["Gateway", "The gateway is written in Go."]));
+      expect(await extract(model, "The entry point is written in Go", { entity_hint: "Gateway" })).toMatchObject({
+        added: 2,
+        unsupported: 1,
+      });
+      expect(await stored()).toMatchObject([{ trust: "quarantined" }, { entity: "Gateway", trust: "trusted" }]);
+    });
+
+    test("a fact with an invented subject, or about an invented name, is not stored, though it shares words with the text", async () => {
+      const model = chat({
+        ...factsReply(
+          ["John Doe", "John Doe decided that the gateway is written in Go."],
+          ["Gateway", "The gateway is maintained by Jane Roe in Go."],
+          ["Gateway", "The gateway is written in Go."],
+        ),
+        relations: [
+          { from: "Gateway", to: "Go", relation_type: "uses" },
+          { from: "John Doe", to: "Gateway" },
+          { from: "Gateway", to: "Jane Roe" },
+        ],
+      });
+      const answer = await extract(model, "We decided that the gateway is written in Go", { supersede_conflicts: true });
+      expect(answer).toMatchObject({
+        extracted: 3,
+        added: 1,
+        invented: 2,
+        relations_linked: 1,
+        relations_rejected_total: 2,
+        operations: { add: 1, update: 0, delete: 0, noop: 0 },
+        rejected: [
+          { index: 0, reason: "facts[0] was not stored: its subject does not stand in the text" },
+          { index: 1, reason: "facts[1] was not stored: a name in it does not stand in the text" },
+        ],
+      });
+      expect(answer.unsupported).toBeUndefined();
+      expect(await stored()).toMatchObject([{ entity: "Gateway", content: "The gateway is written in Go." }]);
+      expect(await rows(db(), sql`select name from brain_entities order by name`)).toEqual([{ name: "Gateway" }, { name: "Go" }]);
+    });
+
+    test("what the text is about may be the subject of its facts", async () => {
+      const model = chat(factsReply(["Payment Gateway", "It is written in Go."]));
+      expect(await extract(model, "It is written in Go", { entity_hint: "Payment Gateway" })).toMatchObject({ added: 1 });
+      await engine.db.reset();
+      expect(await extract(model, "It is written in Go")).toMatchObject({ added: 0, invented: 1 });
+      expect(await stored()).toEqual([]);
     });
 
     test("the policy withholds what models write", async () => {
