@@ -60,7 +60,7 @@ function deriveForms(text: string, spanish: boolean): readonly string[] {
   return found;
 }
 
-/** The lexemes of a text in order, repetitions included; what a postings table counts. */
+/** The lexemes of a text in order, repetitions included; what the postings count. As many as `brain_word_count` counts: the text's length for BM25. */
 export function lexemesOf(text: string): string[] {
   const words = wordsOf(text);
   const spanish = mayBeSpanish(words);
@@ -69,9 +69,6 @@ export function lexemesOf(text: string): string[] {
 
 /** The column `lexical`: lexemes with a blank between them. `to_tsvector('simple', …)` gives back exactly these, in this order. */
 export const lexicalText = (text: string): string => lexemesOf(text).join(" ");
-
-/** Length of a text for BM25, in lexemes; what `brain_word_count` counts in the column's `tsvector`. */
-export const lexicalLength = (text: string): number => lexemesOf(text).length;
 
 /** The words of a question, each once, in order of appearance. */
 export function queryTerms(query: string): QueryTerm[] {

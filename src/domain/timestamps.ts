@@ -35,6 +35,3 @@ export function instantOf(epochMicros: bigint): Instant {
   const [whole = ""] = new Date(Number(floor)).toISOString().split("Z");
   return { epochMicros, text: `${whole}${String(rest).padStart(3, "0")}+00:00` };
 }
-
-/** Milliseconds since 1970 in the form we answer: RFC 3339 with microseconds and `+00:00`. */
-export const formatMillis = (epochMs: number): string => instantOf(BigInt(Math.trunc(epochMs)) * 1000n).text;

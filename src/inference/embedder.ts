@@ -163,15 +163,3 @@ const refusedAsAnother = (found: Extract<LocatedModel, { kind: "installed" }>): 
   stamp: found.stamp,
   reason: `the installed model is now ${found.settings.name} (${found.settings.dimensions} numbers), another than this process began with; restart it`,
 });
-
-/** An embedder for where there is nothing to load: its state is `missing`, and embedding says what to do. */
-export function createNoEmbedder(reason: string, { name, dimensions }: Pick<EmbeddingSettings, "name" | "dimensions">): Embedder {
-  return {
-    label: embeddingLabel(name),
-    dimensions,
-    status: () => ({ state: "missing", reason }),
-    warm: () => undefined,
-    embed: () => Promise.reject(unavailable(`${sentence(reason)} Nothing was written. Install a model with '${INSTALL_COMMAND}'.`)),
-    close: () => Promise.resolve(),
-  };
-}

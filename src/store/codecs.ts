@@ -25,9 +25,6 @@ export const int8 = z.union([z.string(), z.number()]).transform((raw, context) =
   return z.NEVER;
 });
 
-/** int8 that may be beyond 2^53: lock keys, large counters. */
-export const bigInt8 = z.union([z.string(), z.number()]).transform((raw) => BigInt(raw));
-
 /** float8; the engine prints the shortest text that reads back as the same number. */
 export const float8 = z.union([z.number(), z.string().transform(Number), z.nan()]);
 
@@ -61,9 +58,7 @@ const list = (items: readonly unknown[], type: string): SQL =>
 export const uuidArray = (items: readonly (string | null)[]): SQL => list(items, "uuid");
 export const textArray = (items: readonly (string | null)[]): SQL => list(items, "text");
 export const intArray = (items: readonly (number | null)[]): SQL => list(items, "int");
-export const int8Array = (items: readonly (number | bigint | null)[]): SQL => list(items, "int8");
 export const floatArray = (items: readonly (number | null)[]): SQL => list(items, "float8");
-export const boolArray = (items: readonly (boolean | null)[]): SQL => list(items, "bool");
 export const timestampArray = (items: readonly (string | null)[]): SQL => list(items, "timestamptz");
 /** `$n::jsonb[]`; each element any JSON value. */
 export const jsonArray = (items: readonly unknown[]): SQL =>

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { evidenceFault, evidenceNote } from "../../src/domain/evidence.ts";
 import { isAtLeastAsTrusted, mostRestrictive, trustOfImport, trustOfWrite } from "../../src/domain/trust.ts";
 
 describe("trust of a write", () => {
@@ -31,22 +30,5 @@ describe("trust of a write", () => {
     expect(mostRestrictive("trusted", "quarantined")).toBe("quarantined");
     expect(mostRestrictive()).toBe("trusted");
     expect([isAtLeastAsTrusted("trusted", "quarantined"), isAtLeastAsTrusted("quarantined", "trusted")]).toEqual([true, false]);
-  });
-});
-
-describe("evidence", () => {
-  test("beyond a mere assertion needs a check, and only a verified one has a time", () => {
-    const at = "2026-10-01T09:00:00.000000+00:00";
-    expect(evidenceFault({ evidence: "asserted", verification: undefined, verifiedAt: undefined })).toBeUndefined();
-    expect(evidenceFault({ evidence: "observed", verification: " ", verifiedAt: undefined })).toContain("verification");
-    expect(evidenceFault({ evidence: "verified", verification: "ran it", verifiedAt: undefined })).toContain("time");
-    expect(evidenceFault({ evidence: "observed", verification: "syntax tree", verifiedAt: at })).toContain("no time");
-    expect(evidenceFault({ evidence: "verified", verification: "ran it", verifiedAt: at })).toBeUndefined();
-  });
-
-  test("is shown only where it says something", () => {
-    expect(evidenceNote({ evidence: "asserted", verifiedAt: undefined })).toEqual({});
-    expect(evidenceNote({ evidence: "observed", verifiedAt: undefined })).toEqual({ evidence: "observed" });
-    expect(evidenceNote({ evidence: "verified", verifiedAt: "t" })).toEqual({ evidence: "verified", verified_at: "t" });
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEmbedder, createNoEmbedder, type EmbedderOptions } from "../../src/inference/embedder.ts";
+import { createEmbedder, type EmbedderOptions } from "../../src/inference/embedder.ts";
 import { type EmbeddingPlaces, locateEmbeddingModel } from "../../src/inference/models/locate.ts";
 import type { EmbeddingOverrides } from "../../src/inference/models/settings.ts";
 import { spawnWorker } from "../../src/inference/onnx/worker-client.ts";
@@ -294,11 +294,4 @@ test("a damaged description is a failed model, not a missing one", async () => {
   await writeTinyModel(directory);
   await writeFile(join(directory, "memory-industry.json"), "{");
   expect((await embedderOf()).status()).toMatchObject({ state: "failed", reason: expect.stringContaining("is not JSON") });
-});
-
-test("where there is nothing to load, the stand-in says the reason and the command", async () => {
-  const embedder = createNoEmbedder("Switched off by the memory plan", { name: "multilingual-e5-small", dimensions: 384 });
-  expect(embedder.status()).toEqual({ state: "missing", reason: "Switched off by the memory plan" });
-  expect(embedder.label).toBe("multilingual-e5-small/name-type-1");
-  await expect(embedder.embed(["x"], "query", patient())).rejects.toThrow("Switched off by the memory plan. Nothing was written.");
 });

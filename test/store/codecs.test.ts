@@ -3,13 +3,10 @@ import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import { z } from "zod";
 import {
-  bigInt8,
-  boolArray,
   bytes,
   float8,
   floatArray,
   int8,
-  int8Array,
   intArray,
   json,
   jsonArray,
@@ -30,7 +27,6 @@ import { row } from "../support/statements.ts";
 test("int8 is a number, and refused where a number cannot hold it", () => {
   expect(int8.parse("9007199254740991")).toBe(9_007_199_254_740_991);
   expect(int8.safeParse("9007199254740993").success).toBe(false);
-  expect(bigInt8.parse("917222295528144897")).toBe(917222295528144897n);
 });
 
 test.each([
@@ -130,9 +126,7 @@ eachEngine("values through the engine", (engine) => {
     const id = "00000000-0000-4000-8000-000000000001";
     expect(await one(z.array(uuid.nullable()), uuidArray([id, null]))).toEqual([id, null]);
     expect(await one(z.array(z.number()), intArray([1, -2]))).toEqual([1, -2]);
-    expect(await one(z.array(int8), int8Array([1, 2n ** 40n]))).toEqual([1, 1_099_511_627_776]);
     expect(await one(z.array(z.number()), floatArray([0.1]))).toEqual([0.1]);
-    expect(await one(z.array(z.boolean()), boolArray([true, false]))).toEqual([true, false]);
     expect(await one(z.array(timestamp), timestampArray(["2026-01-02T03:04:05.000006+00:00"]))).toEqual([
       "2026-01-02T03:04:05.000006+00:00",
     ]);

@@ -52,7 +52,7 @@ export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 
 
 /** Where relations start and how use changes them (`tools-graph.md` §3.17): a guess weighs less than an assertion. */
 export const initialStrength: Readonly<Record<"extracted" | "inferred", number>> = { extracted: 1, inferred: 0.5 };
-/** The edge was named again. */
-export const strengthenedBySight = (strength: number): number => Math.min(1, strength + 0.1);
-/** The edge was walked by `cuba_puente traverse`. */
-export const strengthenedByWalk = (strength: number): number => Math.min(1, strength + 0.02);
+/** How much a relation gains, up to 1, when it is named again. */
+export const GAIN_BY_SIGHT = 0.1;
+/** The same when `cuba_puente traverse` follows it. */
+export const GAIN_BY_WALK = 0.02;

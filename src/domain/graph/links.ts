@@ -1,4 +1,4 @@
-/** Links that are not there: Adamic–Adar, spreading activation, co-occurrence (`tools-graph.md` §4.3, `tools-maintenance.md` §15.7, §15.8). */
+/** Links that are not there: Adamic–Adar, and spreading activation, which a search with `associative` follows too (`tools-graph.md` §4.3, `retrieval.md` §2.11). */
 import { byText, type Edge, stepsByNode, strengthFactor } from "./edges.ts";
 
 export interface ScoredNode {
@@ -45,6 +45,7 @@ const HOP_DECAY = 0.85;
 
 /**
  * Spreading activation (Collins & Loftus 1975), undirected: seeds have 1; per hop a neighbour gets the greatest of 0.85 · activation · strength.
+ * A 1 –0.5– B –1– C: B 0.425, C 0.36125.
  * @returns the other nodes, most activated first.
  */
 export function spreadActivation(edges: readonly Edge[], seeds: readonly string[], hops: number): ScoredNode[] {

@@ -1,6 +1,7 @@
 /** Relations: what an entity is linked with, edges around a set of nodes, and writing edges. Both ends of every row shown are in scope. */
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
+import { GAIN_BY_SIGHT, GAIN_BY_WALK } from "../../domain/graph/edges.ts";
 import type { Scope } from "../../kernel/context.ts";
 import { floatArray, int8, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { isVouchedFor } from "./entities.ts";
@@ -106,9 +107,6 @@ export interface NewEdge {
   readonly projectId: string | null;
 }
 
-/** How much an edge gains when it is named again. */
-const SEEN_AGAIN = 0.1;
-
 /** Stores an edge, or strengthens the one that is there. An assertion makes it `extracted`; a reading of prose leaves its provenance. */
 export const upsertEdge = query(
   z.object({ id: uuid, created: z.boolean(), strength: z.number(), provenance: z.string(), bidirectional: z.boolean() }),
@@ -116,7 +114,7 @@ export const upsertEdge = query(
   insert into brain_relations as r (from_entity, to_entity, relation_type, strength, provenance, bidirectional, project_id)
   values (${q.from}::uuid, ${q.to}::uuid, ${q.relation}::text, ${q.strength}::float8, ${q.provenance}::text, ${q.bidirectional}::bool, ${q.projectId}::uuid)
   on conflict on constraint uq_brain_relations_edge do update
-  set strength = least(1, r.strength + ${SEEN_AGAIN}::float8), last_traversed = now(),
+  set strength = least(1, r.strength + ${GAIN_BY_SIGHT}::float8), last_traversed = now(),
       provenance = case when excluded.provenance = 'extracted' then 'extracted' else r.provenance end,
       bidirectional = r.bidirectional or excluded.bidirectional
   returning r.id, r.xmax = 0 as created, r.strength, r.provenance, r.bidirectional`,
@@ -146,10 +144,7 @@ export const deleteEdges = (q: { from: string; to: string; relation: string | un
       where m.from_entity = ${q.from}::uuid and m.to_entity = ${q.to}::uuid and m.relation_type = r.relation_type and m.bidirectional)))`;
 };
 
-/** How much an edge gains when a walk follows it. */
-const WALKED = 0.02;
-
 /** Edges that a walk followed; a guess gains nothing by being looked at. */
 export const strengthenWalked = (q: { ids: readonly string[]; scope: Scope }) => sql`
-  update brain_relations as r set strength = least(1, r.strength + ${WALKED}::float8), last_traversed = now()
+  update brain_relations as r set strength = least(1, r.strength + ${GAIN_BY_WALK}::float8), last_traversed = now()
   where r.id = any(${uuidArray(q.ids)}) and r.provenance <> 'predicted' and ${keyedInScope("r", q.scope)}`;

@@ -1,6 +1,6 @@
 /** What the graph adds to the rows that the arms found: associations on request, connections for questions about them. */
-import { spreadActivation } from "../../../domain/graph/activation.ts";
 import type { Edge } from "../../../domain/graph/edges.ts";
+import { spreadActivation } from "../../../domain/graph/links.ts";
 import { pageRank } from "../../../domain/graph/pagerank.ts";
 import { bestPaths, reachableFrom } from "../../../domain/graph/walk.ts";
 import type { Tx } from "../../../store/port.ts";
@@ -51,7 +51,7 @@ export async function associations(tx: Tx, seeds: readonly string[], filters: Fi
   if (start.length === 0) return [];
   const { edges } = await edgesAround(tx, start, ASSOCIATIVE.hops, ASSOCIATIVE.nodes, filters);
   const active = spreadActivation(edges, start, ASSOCIATIVE.hops).slice(0, ASSOCIATIVE.entities);
-  const activation = new Map(active.map(({ node, activation: value }) => [node, value]));
+  const activation = new Map(active.map(({ node, score }) => [node, score]));
   const rows = await tx.all(importantOf({ entityIds: active.map(({ node }) => node), each: ASSOCIATIVE.each, filters }));
   return rows.map(({ entityId, id, importance }) => ({ id, score: ASSOCIATIVE.weight * (activation.get(entityId) ?? 0) * importance }));
 }
