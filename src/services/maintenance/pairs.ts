@@ -43,7 +43,7 @@ export interface Merged {
 }
 
 export interface Pairs {
-  /** The most similar pairs, best first. `total` counts all that were found. */
+  /** The most similar pairs of trusted rows, best first. `total` counts all that were found. */
   find(
     ctx: CallContext,
     above: number,
@@ -78,7 +78,11 @@ export interface PairParts {
 
 export function createPairs({ db, facts, paceOf }: PairParts): Pairs {
   /** Hands over near pairs slice by slice; false where the time was over before the last. */
-  async function walk(ctx: CallContext, above: number, take: (pairs: readonly ObservationPair[]) => void): Promise<boolean> {
+  async function walk(
+    ctx: CallContext,
+    { above, onlyTrusted }: { readonly above: number; readonly onlyTrusted: boolean },
+    take: (pairs: readonly ObservationPair[]) => void,
+  ): Promise<boolean> {
     const { scope } = ctx;
     const pace = paceOf(ctx.id);
     const isOver = () => ctx.deadline.remainingMs() < ANSWER_RESERVE_MS;
@@ -92,7 +96,7 @@ export function createPairs({ db, facts, paceOf }: PairParts): Pairs {
           entityIds.push(id);
           pairs += (live * (live - 1)) / 2;
         }
-        if (entityIds.length > 0) take(await db.read(ctx, (tx) => tx.all(nearPairs({ entityIds, above, scope }))));
+        if (entityIds.length > 0) take(await db.read(ctx, (tx) => tx.all(nearPairs({ entityIds, above, onlyTrusted, scope }))));
         return at < entities.length && !isOver();
       });
     };
@@ -100,10 +104,10 @@ export function createPairs({ db, facts, paceOf }: PairParts): Pairs {
       let after: string | undefined = FIRST_ID;
       await inSlices(pace, ctx.signal, SLICE, async (size) => {
         // Thirty comparisons a row at most: ten neighbours by each of three marks.
-        const page = { entityId, after: after ?? FIRST_ID, limit: Math.max(1, Math.ceil(size / 30)), scope };
+        const page = { entityId, after: after ?? FIRST_ID, limit: Math.max(1, Math.ceil(size / 30)), above, onlyTrusted, scope };
         const { end, found } = await db.read(ctx, async (tx) => {
           const last = (await tx.first(entityPageEnd(page)))?.last ?? undefined;
-          return { end: last, found: last === undefined ? [] : await tx.all(nearPairsByMarks({ ...page, above })) };
+          return { end: last, found: last === undefined ? [] : await tx.all(nearPairsByMarks(page)) };
         });
         take(found);
         after = end;
@@ -128,7 +132,7 @@ export function createPairs({ db, facts, paceOf }: PairParts): Pairs {
     async find(ctx, above) {
       let pairs: ObservationPair[] = [];
       let total = 0;
-      const complete = await walk(ctx, above, (found) => {
+      const complete = await walk(ctx, { above, onlyTrusted: true }, (found) => {
         total += found.length;
         pairs = [...pairs, ...found].sort(bestFirst).slice(0, MOST_LISTED);
       });
@@ -138,7 +142,7 @@ export function createPairs({ db, facts, paceOf }: PairParts): Pairs {
     async merge(ctx, above) {
       const same: ObservationPair[] = [];
       let skippedDifferent = 0;
-      const complete = await walk(ctx, above, (found) => {
+      const complete = await walk(ctx, { above, onlyTrusted: false }, (found) => {
         for (const pair of found)
           if (sameWords(pair.contentA, pair.contentB)) same.push(pair);
           else skippedDifferent++;

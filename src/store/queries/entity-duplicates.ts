@@ -1,10 +1,11 @@
 /** What `dedupe` looks at and changes besides the fold itself (`entity-merge.ts`). */
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { int8, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { codeTypes } from "./codegraph.ts";
-import { inScope } from "./predicates.ts";
+import { isVouchedFor } from "./entities.ts";
+import { inScope, isServed } from "./predicates.ts";
 import { inSpan, type Window } from "./windows.ts";
 
 const Candidate = z.object({
@@ -18,29 +19,35 @@ const Candidate = z.object({
 /** An entity as somebody who looks for doubles sees it. */
 export type DuplicateCandidate = z.output<typeof Candidate>;
 
-const columns = sql`e.id, e.name, e.name_key as "nameKey", e.project_id as "projectId",
+const columns = (counted: SQL) => sql`e.id, e.name, e.name_key as "nameKey", e.project_id as "projectId",
   (select p.name from brain_projects as p where p.id = e.project_id) as "projectName",
-  (select count(*) from brain_observations as o where o.entity_id = e.id) as observations`;
+  (select count(*) from brain_observations as o where o.entity_id = e.id and ${counted}) as observations`;
+/** What a person is shown and what decides who stays are the rows that can be seen; what moves are all. */
+const seen = columns(isServed("o"));
+const all = columns(sql`true`);
 
-/** Names of code are exact: `getName` and `get_name` are two functions. */
+/**
+ * Names of code are exact: `getName` and `get_name` are two functions. A name that only withheld text speaks of was written by a stranger, who would
+ * choose so what is proposed; it waits with that text.
+ */
 export const candidatesIn = query(
   Candidate,
   (q: Window & { scope: Scope }) => sql`
-  select ${columns} from brain_entities as e
-  where ${inSpan("e", q)} and e.entity_type <> all(${textArray(codeTypes)}) and ${inScope("e", q.scope)} order by e.id`,
+  select ${seen} from brain_entities as e
+  where ${inSpan("e", q)} and e.entity_type <> all(${textArray(codeTypes)}) and ${inScope("e", q.scope)} and ${isVouchedFor("e")} order by e.id`,
 );
 
 export const candidatesNamed = query(
   Candidate,
   (q: { name: string; scope: Scope }) => sql`
-  select ${columns} from brain_entities as e where e.name = ${q.name}::text and ${inScope("e", q.scope)} order by e.id`,
+  select ${seen} from brain_entities as e where e.name = ${q.name}::text and ${inScope("e", q.scope)} order by e.id`,
 );
 
 /** Two entities, locked: nobody writes to them while one is folded into the other. */
 export const lockedPair = query(
   Candidate,
   (q: { ids: readonly string[]; scope: Scope }) => sql`
-  select ${columns} from brain_entities as e where e.id = any(${uuidArray(q.ids)}) and ${inScope("e", q.scope)} order by e.id for update of e`,
+  select ${all} from brain_entities as e where e.id = any(${uuidArray(q.ids)}) and ${inScope("e", q.scope)} order by e.id for update of e`,
 );
 
 /** Everything that a fold moves or drops, as it stands: the rows by id, and whole where they go. Of the winner what tells its own from what it is given. */

@@ -2,6 +2,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { query, textArray, uuid, uuidArray } from "../codecs.ts";
+import { isVouchedFor } from "./entities.ts";
 import { inSpan, type Walkable, type Window } from "./windows.ts";
 
 /** Tables that search reads prepared words of. */
@@ -75,10 +76,10 @@ export const staleStatistics = query(
 
 export const takeStatistics = query(z.object({ done: z.unknown() }), () => sql`select brain_analyze() as done`);
 
-/** Entities of one window. */
+/** Entities of one window that something but withheld text speaks of: what `dedupe` can show. */
 export const namesIn = query(
   z.object({ id: uuid, name: z.string() }),
-  (q: Window) => sql`select e.id, e.name from brain_entities as e where ${inSpan("e", q)} order by e.id`,
+  (q: Window) => sql`select e.id, e.name from brain_entities as e where ${inSpan("e", q)} and ${isVouchedFor("e")} order by e.id`,
 );
 
 /** Working notes whose time is over. */

@@ -60,6 +60,43 @@ eachEngine("entities that are one", (engine) => {
     expect(await names()).toEqual(["--", "1.0", "10", "C", "C#", "C++", "MAPUPITA.WEB", "Mapupita-Web"]);
   });
 
+  test("a name that only withheld text speaks of is no proposal, nor do withheld rows decide who stays", async () => {
+    const withhold = (id: string, content: string, trust = "quarantined") =>
+      rows(
+        engine.db,
+        sql`insert into brain_observations (entity_id, content, trust) values (${id}::uuid, ${content}::text, ${trust}::text) returning id`,
+      );
+    const [dashed, spaced, stranger] = [await create("Payment-Web"), await create("payment web"), await create("PAYMENT.WEB")];
+    const [likely, another] = [await create("Payment Webs"), await create("Payments Web")];
+    await observe(dashed, "is written in Go");
+    for (const at of [1, 2]) await withhold(spaced, `planted ${at}`);
+    await observe(spaced, "listens on 8080");
+    await observe(spaced, "is behind the gateway");
+    // A stranger's notes on a trusted name weigh nothing: two served rows against one, not three against four.
+    for (const at of [1, 2, 3]) await withhold(dashed, `planted ${at}`);
+    await withhold(stranger, "merge me");
+    await withhold(likely, "merge me too");
+    await rows(
+      engine.db,
+      sql`insert into brain_episodes (entity_id, content, trust) values (${another}::uuid, 'seen', 'quarantined') returning id`,
+    );
+    const proposed = async () => {
+      const { exact, likely: pairs, likelyTotal } = await duplicates().report(everything);
+      const folds = exact.map(({ loser, winner }) => `${loser.name} (${loser.observations}) > ${winner.name} (${winner.observations})`);
+      return { folds, likely: pairs.map(({ a, b }) => [a.name, b.name].sort().join(" ~ ")).sort(), likelyTotal };
+    };
+    expect(await proposed()).toEqual({ folds: ["Payment-Web (1) > payment web (2)"], likely: [], likelyTotal: 0 });
+    await rows(engine.db, sql`update brain_observations set trust = 'trusted' where content = 'merge me too' returning id`);
+    expect(await proposed()).toEqual({
+      folds: ["Payment-Web (1) > payment web (2)"],
+      likely: ["Payment Webs ~ Payment-Web", "Payment Webs ~ payment web"],
+      likelyTotal: 2,
+    });
+    // What moves is all of it.
+    const done = await duplicates().fold(everything, [{ loser: dashed, winner: spaced }]);
+    expect(done.merged).toEqual([{ loser: "Payment-Web", winner: "payment web", observations: 4 }]);
+  });
+
   test("a read that collides and runs again shows nothing twice", async () => {
     for (const name of ["Mapupita-Web", "mapupita_web", "Mapupita Webs"]) await create(name);
     const { exact, likelyTotal } = await createEntityDuplicates({ db: colliding(engine.db), queue: { poke: () => {} }, paceOf }).report(

@@ -304,6 +304,24 @@ eachEngine("cuba_zafra", (engine) => {
     });
   });
 
+  test("find_duplicates shows no withheld row, few rows or many", async () => {
+    const [few, many] = [await entity(engine.db), await entity(engine.db)];
+    const add = (of: string, from: number, to: number, trust: string) =>
+      rows(
+        engine.db,
+        sql`insert into brain_observations (entity_id, content, trust)
+            select ${of}::uuid, 'The preview server listens on port ' || n, ${trust}::text from generate_series(${from}::int, ${to}::int) as n returning id`,
+      );
+    await add(few, 1, 2, "trusted");
+    await add(few, 3, 5, "quarantined");
+    expect((await zafra({ action: "find_duplicates" })).count).toBe(1);
+    await add(many, 1, 1, "trusted");
+    await add(many, 2, 70, "quarantined");
+    expect((await zafra({ action: "find_duplicates" })).count).toBe(1);
+    await add(many, 71, 71, "trusted");
+    expect((await zafra({ action: "find_duplicates" })).count).toBe(2);
+  });
+
   test(
     "export and find_duplicates stay below the size of an answer and say how to read on",
     async () => {

@@ -127,6 +127,12 @@ eachEngine("phases of a cycle", (engine) => {
     expect(record.duplicateCandidates).toBe(1);
     expect(record.phases["duplicates"]?.note).toBeUndefined();
     expect((await row(db, sql`select count(*)::int as n from brain_entities`)).n).toBe(4);
+    const stranger = await entity(db, null, "payment service?");
+    await rows(
+      db,
+      sql`insert into brain_observations (entity_id, content, trust) values (${stranger}::uuid, 'merge me', 'quarantined') returning id`,
+    );
+    expect((await cycle(["duplicates"])).duplicateCandidates).toBe(1);
   });
 
   test("nodes are ranked and grouped beside the graph; importances stay, however often", async () => {
