@@ -12,21 +12,41 @@ export interface GrammarFiles {
 }
 
 export interface SourceParser {
+  /** @throws MemoryError `unavailable` where the grammar of the language does not load, which no other file of it would change; another error for a file that cannot be parsed. */
   parse(source: string, kind: SourceKind): Promise<ParsedSource>;
 }
 
+/** The program carries them, so a broken one is no fault of the source. */
+const broken = (what: string) => (cause: unknown) => {
+  throw unavailable(
+    `${what} inside this program does not load, so no source can be read. Nothing was written. Install the program again.`,
+    {
+      cause,
+    },
+  );
+};
+
+/** @throws MemoryError `unavailable` where the runtime of the parsers does not load. */
 export async function createSourceParser(files: GrammarFiles): Promise<SourceParser> {
-  await Parser.init({ wasmBinary: await files.runtime() });
+  await files
+    .runtime()
+    .then((wasmBinary) => Parser.init({ wasmBinary }))
+    .catch(broken("The runtime of the parsers"));
   const parser = new Parser();
   const known = new Map<Grammar, Language>();
   const languageOf = async (grammar: Grammar): Promise<Language> => {
-    const loaded = known.get(grammar) ?? (await Language.load(await files.grammar(grammar)));
+    const loaded =
+      known.get(grammar) ??
+      (await files
+        .grammar(grammar)
+        .then(Language.load)
+        .catch(broken(`The grammar of ${grammar}`)));
     known.set(grammar, loaded);
     return loaded;
   };
   const read = (source: string, language: CodeLanguage): ParsedSource => {
     const tree = parser.parse(source);
-    if (tree === null) throw unavailable("The parser gave no tree. Nothing was written.");
+    if (tree === null) throw new Error("the parser gave no tree");
     try {
       return extract(tree, language);
     } finally {

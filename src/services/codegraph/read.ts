@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CodeLanguage } from "../../domain/code/languages.ts";
 import { type CodeTree, type ParsedFile, treeOf } from "../../domain/code/tree.ts";
 import { isCleanName } from "../../domain/names.ts";
-import { cancelled } from "../../kernel/errors.ts";
+import { cancelled, MemoryError } from "../../kernel/errors.ts";
 import { findSecret } from "../../kernel/secrets.ts";
 import { findSources } from "./files.ts";
 import type { SourceParser } from "./parser.ts";
@@ -27,7 +27,7 @@ export interface SourceTree extends CodeTree {
 /** What may become the name of an entity: a path can hold more than a name may, and even a credential. */
 const isName = (name: string) => isCleanName(name) && findSecret(name) === undefined;
 
-/** @throws MemoryError `not_found` for a directory that is not there. */
+/** A file that cannot be read or parsed is passed over. @throws MemoryError `not_found` for a directory that is not there, `unavailable` for a grammar that does not load. */
 export async function readTree(parser: SourceParser, { directory, languages, signal, onFile }: ReadOptions): Promise<SourceTree> {
   const { root, under, files, skipped } = await findSources(directory);
   const wanted = files.filter(({ language }) => languages.includes(language));
@@ -38,6 +38,8 @@ export async function readTree(parser: SourceParser, { directory, languages, sig
     try {
       parsed.push({ path, language: kind.language, ...(await parser.parse(await readFile(join(root, path), "utf8"), kind)) });
     } catch (error) {
+      // Not this file's affair: every other one would be passed over as well.
+      if (error instanceof MemoryError) throw error;
       unread.push([path, error instanceof Error && "code" in error ? `cannot be read (${String(error.code)})` : "cannot be parsed"]);
     }
     onFile?.(at + 1, wanted.length);
