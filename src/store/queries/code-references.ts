@@ -1,6 +1,7 @@
 /** Whether the source tree of a project, as it was last read, holds a path or a symbol. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import { moduleName, NAME_JOINT } from "../../domain/code/tree.ts";
 import type { Scope } from "../../kernel/context.ts";
 import { query, textArray } from "../codecs.ts";
 import { fixed, ofScope } from "./predicates.ts";
@@ -13,13 +14,17 @@ interface Named {
   readonly word: string;
 }
 
+/** What the name of a module ends in, behind that of its file. */
+const MODULE_END = moduleName("");
+const EXTENSION = String.raw`\.([a-z]+)${MODULE_END}$`;
+
 /** Extensions of the files in the tree. Plan: the index by type; a tree has one module a file. */
 export const extensionsInTree = query(
   z.object({ extension: z.string() }),
   (q: { scope: Scope }) => sql`
-  select distinct substring(e.name from '\\.([a-z]+)::<module>$') as extension
+  select distinct substring(e.name from ${EXTENSION}::text) as extension
   from brain_entities as e
-  where e.entity_type = 'module' and ${ofScope("e", q.scope)} and e.name ~ '\\.[a-z]+::<module>$'
+  where e.entity_type = 'module' and ${ofScope("e", q.scope)} and e.name ~ ${EXTENSION}::text
   order by 1`,
 );
 
@@ -40,7 +45,8 @@ export const pathsInTree = query(
   select n.name from ${asked(q.paths)}
   where exists (
     select ${entitiesWith(q.projectId)}
-      and ((e.entity_type = 'module' and (e.name = n.name || '::<module>' or right(e.name, length(n.name) + 11) = '/' || n.name || '::<module>'))
+      and ((e.entity_type = 'module' and (e.name = n.name || ${MODULE_END}::text
+          or right(e.name, length(n.name) + ${fixed(MODULE_END.length + 1)}) = '/' || n.name || ${MODULE_END}::text))
         or (e.entity_type = 'external_dependency' and e.name in (n.name, regexp_replace(n.name, '\\.[a-z]+$', '')))))
   order by n.name`,
 );
@@ -52,6 +58,6 @@ export const symbolsInTree = query(
   select n.name from ${asked(q.symbols)}
   where exists (
     select ${entitiesWith(q.projectId)}
-      and e.entity_type = 'code_symbol' and right(e.name, length(n.name) + 2) = '::' || n.name)
+      and e.entity_type = 'code_symbol' and right(e.name, length(n.name) + ${fixed(NAME_JOINT.length)}) = ${NAME_JOINT}::text || n.name)
   order by n.name`,
 );
