@@ -226,6 +226,7 @@ function assemble(
           // A command has no client whose model it could ask.
           sameJudge: createSameJudge({
             db,
+            label: embedder.label,
             ladder: () => ladderFor(config)(undefined),
             nonce,
             timeoutMs: settings.JUEZ_TIMEOUT_SECS.value * 1_000,

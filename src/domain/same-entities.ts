@@ -2,11 +2,13 @@
  * Which merges follow from verdicts on pairs. Pair by pair the result would hang on the order: of 22 verdicts 3 flipped between two runs. So what was
  * found to be one is gathered first, and a group in which any two were found to be different is left alone as a whole.
  */
+import type { SameVerdict } from "./trust/reply.ts";
 
-export interface PairVerdict {
+/** What was said of two entities, by their ids. */
+export interface EntityVerdict {
   readonly a: string;
   readonly b: string;
-  readonly verdict: "same" | "different" | "unknown";
+  readonly verdict: SameVerdict;
   /** 0–1. */
   readonly confidence: number;
 }
@@ -21,7 +23,7 @@ export interface Merges {
 /** Below this a verdict is a guess (`cli-daemon.md` §3.11). */
 export const LEAST_CONFIDENCE = 0.7;
 
-export function mergesOf(verdicts: readonly PairVerdict[]): Merges {
+export function mergesOf(verdicts: readonly EntityVerdict[]): Merges {
   const parent = new Map<string, string>();
   const root = (id: string): string => {
     let at = id;

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { mergesOf, type PairVerdict } from "../../src/domain/same-entities.ts";
+import { type EntityVerdict, mergesOf } from "../../src/domain/same-entities.ts";
 
-const pair = (a: string, b: string, verdict: PairVerdict["verdict"], confidence = 0.9): PairVerdict => ({ a, b, verdict, confidence });
+const pair = (a: string, b: string, verdict: EntityVerdict["verdict"], confidence = 0.9): EntityVerdict => ({ a, b, verdict, confidence });
 
 test("what is the same, also by way of another, is one group; a guess and an unknown join nothing", () => {
   expect(mergesOf([pair("a", "b", "same"), pair("c", "b", "same", 0.7), pair("x", "y", "same", 0.69), pair("p", "q", "unknown")])).toEqual({

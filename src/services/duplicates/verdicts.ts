@@ -2,8 +2,8 @@
  * `dedupe --judge`: a language model that a person chose reads what is known of two entities whose names look alike (`cli-daemon.md` §3.11). It decides
  * nothing by itself: the merges that follow are shown, and done on request. With three rows of 150 characters it once declared two projects equal.
  */
-import { type Merges, mergesOf } from "../../domain/same-entities.ts";
-import { readSameReply, type SameVerdict } from "../../domain/trust/reply.ts";
+import { type EntityVerdict, type Merges, mergesOf } from "../../domain/same-entities.ts";
+import { readSameReply } from "../../domain/trust/reply.ts";
 import type { CallScope } from "../../kernel/context.ts";
 import { cancelled, MemoryError, present } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -14,16 +14,13 @@ import type { Database } from "../../store/port.ts";
 import { type EntityEvidence, entityEvidence, evidenceCosine } from "../../store/queries/entity-evidence.ts";
 import { dataRules, fenced } from "../judge/prompts.ts";
 
-export interface JudgedPair {
-  readonly a: string;
-  readonly b: string;
-  readonly verdict: SameVerdict;
-  readonly confidence: number;
+export interface ExplainedVerdict extends EntityVerdict {
+  /** What the model gave as its reason, or why it said nothing. */
   readonly reason: string | null;
 }
 
-export interface JudgedPairs extends Merges {
-  readonly verdicts: readonly JudgedPair[];
+export interface JudgedEntities extends Merges {
+  readonly verdicts: readonly ExplainedVerdict[];
   /** Pairs that nobody was asked about, since the models failed. */
   readonly unasked: number;
   /** Why nobody could be asked, or why no more was; undefined where all were. */
@@ -35,7 +32,7 @@ export interface SameJudge {
     ctx: CallScope & { readonly log: Logger },
     pairs: readonly { readonly a: string; readonly b: string }[],
     onPair: (done: number, total: number) => void,
-  ): Promise<JudgedPairs>;
+  ): Promise<JudgedEntities>;
 }
 
 /** One verdict is a line. */
@@ -50,13 +47,15 @@ const NOBODY = "No language model may be asked: nobody has chosen one ('memory-i
 
 export interface SameJudgeParts {
   readonly db: Database;
+  /** Of the running embedding model: vectors of another say nothing beside its own. */
+  readonly label: string;
   readonly ladder: () => Ladder;
   readonly nonce: () => string;
   /** For one question to one model, milliseconds. */
   readonly timeoutMs: number;
 }
 
-export function createSameJudge({ db, ladder, nonce, timeoutMs }: SameJudgeParts): SameJudge {
+export function createSameJudge({ db, label, ladder, nonce, timeoutMs }: SameJudgeParts): SameJudge {
   /** The first model that answers; undefined where none does. */
   const ask = async (ctx: CallScope & { readonly log: Logger }, { chats }: Ladder, prompt: string) => {
     let failure: string | undefined;
@@ -77,21 +76,25 @@ export function createSameJudge({ db, ladder, nonce, timeoutMs }: SameJudgeParts
   return {
     async judge(ctx, pairs, onPair) {
       const models = ladder();
-      const verdicts: JudgedPair[] = [];
-      const done = (unasked: number, problem?: string): JudgedPairs => ({ ...mergesOf(verdicts), verdicts, unasked, problem });
+      const verdicts: ExplainedVerdict[] = [];
+      const done = (unasked: number, problem?: string): JudgedEntities => ({ ...mergesOf(verdicts), verdicts, unasked, problem });
       if (models.chats.length === 0) return done(pairs.length, models.problem ?? NOBODY);
       let failures = 0;
       for (const [at, { a, b }] of pairs.entries()) {
         // What is compared is read, then thought about outside of the transaction.
         const known = await db.read(ctx, async (tx) => {
           const rows = await tx.all(entityEvidence({ ids: [a, b], scope: ctx.scope }));
-          return { rows, cosine: (await tx.first(evidenceCosine({ a, b })))?.cosine ?? null };
+          return { rows, cosine: (await tx.first(evidenceCosine({ a, b, label })))?.cosine ?? null };
         });
         const [left, right] = [known.rows.find(({ id }) => id === a), known.rows.find(({ id }) => id === b)];
-        if (left === undefined || right === undefined) continue;
+        // Merged or deleted since they were found: there is nothing to ask about.
+        if (left === undefined || right === undefined) {
+          onPair(at + 1, pairs.length);
+          continue;
+        }
         const { reply, failure } = await ask(ctx, models, samePrompt(left, right, known.cosine, nonce()));
         failures = reply === undefined ? failures + 1 : 0;
-        verdicts.push({ a, b, ...(reply === undefined ? NO_VERDICT : readSameReply(reply)) });
+        verdicts.push({ a, b, ...(reply === undefined ? { ...NO_VERDICT, reason: failure ?? null } : readSameReply(reply)) });
         onPair(at + 1, pairs.length);
         if (failures === MOST_FAILURES) return done(pairs.length - at - 1, failure);
       }
@@ -100,7 +103,7 @@ export function createSameJudge({ db, ladder, nonce, timeoutMs }: SameJudgeParts
   };
 }
 
-const NO_VERDICT = { verdict: "unknown", confidence: 0, reason: null } as const;
+const NO_VERDICT = { verdict: "unknown", confidence: 0 } as const;
 
 function side(
   label: string,

@@ -46,10 +46,9 @@ export const entityEvidence = query(
   order by e.id`,
 );
 
-/** Mean cosine over all pairs of rows of two entities: of unit vectors it is the inner product of their means. Null without vectors. */
-export const evidenceCosine = query(
-  z.object({ cosine: float8.nullable() }),
-  (q: { a: string; b: string }) => sql`
-  select -((select avg(o.embedding) from brain_observations as o where o.entity_id = ${q.a}::uuid and ${isServed("o")})
-    <#> (select avg(o.embedding) from brain_observations as o where o.entity_id = ${q.b}::uuid and ${isServed("o")}))::float8 as cosine`,
-);
+/** Mean cosine over all pairs of rows of two entities: of unit vectors it is the inner product of their means. Null without vectors of this model. */
+export const evidenceCosine = query(z.object({ cosine: float8.nullable() }), (q: { a: string; b: string; label: string }) => {
+  const mean = (entityId: string) => sql`(select avg(o.embedding) from brain_observations as o
+      where o.entity_id = ${entityId}::uuid and o.embedding_model = ${q.label}::text and ${isServed("o")})`;
+  return sql`select -(${mean(q.a)} <#> ${mean(q.b)})::float8 as cosine`;
+});
