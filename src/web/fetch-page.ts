@@ -38,7 +38,7 @@ export const createFetchPage =
   async (start, signal) => {
     let url = new URL(start);
     for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-      const address = await checkedAddress(network, url, signal);
+      const address = await checkedAddress(network, url, signal, hop > 0);
       const reply = await beforeAbort(signal, network.get(url, address, signal)).catch((cause: unknown) => {
         if (cause instanceof MemoryError) throw cause;
         throw unavailable(
@@ -62,8 +62,9 @@ function nextUrl(location: string, from: URL): URL {
   return new URL(location, from.href);
 }
 
-async function checkedAddress(network: Network, url: URL, signal: AbortSignal): Promise<string> {
-  const no = (why: string) => refused(`A redirect to ${url.host} was not followed: ${why}. ${NOTHING}`);
+async function checkedAddress(network: Network, url: URL, signal: AbortSignal, isRedirect: boolean): Promise<string> {
+  const what = isRedirect ? `A redirect to ${url.host} was not followed` : `${url.host} was not asked`;
+  const no = (why: string) => refused(`${what}: ${why}. ${NOTHING}`);
   if (url.protocol !== "https:" && url.protocol !== "http:") throw no(`${url.protocol} is neither http nor https`);
   if (url.username !== "" || url.password !== "") throw no("it carries credentials");
   const host = url.hostname.replace(/^\[|\]$/g, "");

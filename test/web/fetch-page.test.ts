@@ -81,6 +81,12 @@ describe("fetching a page", () => {
     expect(asked.every((each) => each.endsWith(" at 93.184.216.34"))).toBe(true);
   });
 
+  test("an address that is not public is not asked, and no redirect is blamed", async () => {
+    const { get, asked } = network(hosts, {});
+    await expect(get("https://inner.example/")).rejects.toThrow("inner.example was not asked: it lies on this machine or in its network.");
+    expect(asked).toEqual([]);
+  });
+
   test.each([
     ["http://127.0.0.1/", "it lies on this machine"],
     ["http://[::1]/", "it lies on this machine"],
