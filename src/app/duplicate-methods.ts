@@ -1,20 +1,17 @@
-/** What the commands `dedupe` and `link` ask of the owner of the memories. */
+/** What the commands `dedupe` and `link` ask of the owner of the memories: of all of them, inside each project. */
 import { z } from "zod";
-import type { CallScope } from "../kernel/context.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { EntityDuplicates } from "../services/duplicates/entities.ts";
 import type { Unmerge } from "../services/duplicates/unmerge.ts";
 import type { SameJudge } from "../services/duplicates/verdicts.ts";
 import type { PaceOfCall } from "../services/pace.ts";
 import type { Autolink } from "../services/relations/autolink.ts";
+import { everything } from "./owner-scope.ts";
 
 const fold = z.object({ loser: z.uuid(), winner: z.uuid() });
 const pair = z.object({ a: z.uuid(), b: z.uuid() });
 const thresholds = z.object({ threshold: z.number().min(0).max(1).optional(), minSessions: z.number().int().min(1).optional() });
 const shown = z.number().int().min(1);
-
-/** Every project: what is one and what belongs together is asked of the whole memory, inside each project. */
-const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
 
 export interface DuplicateMethodParts {
   readonly duplicates: EntityDuplicates;

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { type FusionMode, fusionModes } from "../domain/retrieval/fusion.ts";
 import type { Embedder, Reranker } from "../inference/port.ts";
-import type { CallContext, CallScope, Scope } from "../kernel/context.ts";
+import type { CallContext, Scope } from "../kernel/context.ts";
 import { noDeadline } from "../kernel/deadline.ts";
 import { invalid, notFound, unavailable } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
@@ -20,6 +20,7 @@ import type { Database } from "../store/port.ts";
 import { upsertProject } from "../store/queries/projects.ts";
 import { faroAsAsked } from "../tools/search.ts";
 import type { Services } from "../tools/services.ts";
+import { everything } from "./owner-scope.ts";
 
 export interface EvaluationMethodParts {
   readonly db: Database;
@@ -63,16 +64,13 @@ function rerankerName(reranker: Pick<Reranker, "status">): string {
 
 type Call = Parameters<OwnerMethod>[1];
 
-/** Project rows are looked up across projects. */
-const everywhere = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
-
 /** Whoever measures sees the rows of the project that was named; without a name every row, as a client without a project does. */
 export async function scopeOf(db: Database, project: unknown, signal: AbortSignal, missing: "make" | "refuse"): Promise<Scope> {
   if (typeof project !== "string") return { kind: "none" };
   const found =
     missing === "make"
-      ? await db.write(everywhere(signal), (tx) => tx.first(upsertProject({ name: project })))
-      : await db.read(everywhere(signal), (tx) => projectNamed(tx, project, "project"));
+      ? await db.write(everything(signal), (tx) => tx.first(upsertProject({ name: project })))
+      : await db.read(everything(signal), (tx) => projectNamed(tx, project, "project"));
   if (found === undefined) throw new Error("an upsert returned no row");
   return { kind: "project", id: found.id };
 }

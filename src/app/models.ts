@@ -9,6 +9,7 @@ import { createEmbedder } from "../inference/embedder.ts";
 import { createEntailment } from "../inference/entailment.ts";
 import { DISABLED_BY_PLAN, type LocatedModel, locateEmbeddingModel } from "../inference/models/locate.ts";
 import { type LocatedPair, locatePairModel, type PairSlot } from "../inference/models/locate-pair.ts";
+import { CARD_LIBRARY } from "../inference/models/provider-libraries.ts";
 import type { Embedder, Entailment, ModelState, Reranker } from "../inference/port.ts";
 import { createReranker } from "../inference/reranker.ts";
 import { deadlineIn } from "../kernel/deadline.ts";
@@ -207,12 +208,11 @@ async function planOf({ config, assets, log }: ModelParts): Promise<Plan> {
   return plan;
 }
 
-/** A card counts only where the runtime's provider library for it lies beside the runtime (`models runtime --gpu` says how). */
-const CARD_LIBRARY = "libonnxruntime_providers_cuda.so";
 const CARD_QUERY_MS = 2_000;
 /** Made by the driver of a card. Asking the driver's program takes up to a second, which a start without the library does not spend. */
 const CARD_DEVICES = ["/dev/nvidia0", "/dev/dxg"];
 
+/** A card counts only where the library for it lies beside the runtime (`models runtime --gpu` says how). */
 function readCard(runtimeDirectory: string | undefined): Pick<Plan["readings"], "vramFreeMb" | "hasCard" | "hasCardLibrary"> {
   const hasCard = CARD_DEVICES.some((device) => existsSync(device));
   const hasCardLibrary = runtimeDirectory !== undefined && existsSync(join(runtimeDirectory, CARD_LIBRARY));

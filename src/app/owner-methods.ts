@@ -1,6 +1,5 @@
 /** What the owner of the database does for our own commands (`OwnerMethodName` of `cli/gateway.ts`); served to the `cli` transport alone. */
 import { diagnoseOwner } from "../doctor/run.ts";
-import type { CallScope } from "../kernel/context.ts";
 import { noDeadline } from "../kernel/deadline.ts";
 import { invalidField } from "../kernel/errors.ts";
 import { isUuid } from "../kernel/ids.ts";
@@ -11,6 +10,7 @@ import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
 import { type OwnerParts, ownerFacts } from "./diagnosis.ts";
 import { type EvaluationMethodParts, evaluationMethods } from "./evaluation-methods.ts";
+import { everything } from "./owner-scope.ts";
 
 export interface OwnerMethodParts extends OwnerParts {
   readonly evaluation: EvaluationMethodParts;
@@ -47,9 +47,6 @@ export function ownerMethods(parts: OwnerMethodParts): ReadonlyMap<string, Owner
     ],
   ]);
 }
-
-/** Every project: a command names an observation by its id. */
-const everything = (signal: AbortSignal): CallScope => ({ principal: { kind: "owner" }, scope: { kind: "everything" }, signal });
 
 const idOf = (value: unknown): string => {
   if (typeof value === "string" && isUuid(value)) return value.toLowerCase();

@@ -238,8 +238,7 @@ export async function shapeHybrid(
 /** Similarities are single precision: four digits are what they say. */
 const SIMILARITY_DIGITS = 4;
 
-/** The answer of `mode=verify`. */
-/** @param missing what the claim and, behind it, each evidence says of code that is gone */
+/** The answer of `mode=verify`. @param missing what the claim and, behind it, each evidence says of code that is gone */
 export async function shapeVerification(
   claim: string,
   v: Verification,

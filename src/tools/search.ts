@@ -3,7 +3,7 @@ import { DIVERSITY_LAMBDA } from "../domain/defaults.ts";
 import { parseInstant } from "../domain/timestamps.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { invalid } from "../kernel/errors.ts";
-import { type Ablation, searchScopes } from "../services/search/request.ts";
+import { type Ablation, holdsObservations, searchScopes } from "../services/search/request.ts";
 import { type Answer, type Arguments, action, defineTool } from "./define.ts";
 import { CONTENT_CHARS, choice, clamped, filledText, flag, instant, int } from "./fields.ts";
 import { issueError, jsonSchema } from "./schema.ts";
@@ -47,9 +47,6 @@ const hybridInput = z.object({
 });
 export type HybridArguments = z.output<typeof hybridInput>;
 
-/** Scopes that hold observations: what a tag can narrow. */
-const canHaveTags = (scope: HybridArguments["scope"]) => scope === "all" || scope === "observations";
-
 /** A search as a client gets it; `ablation` is for measurements. */
 export async function answerHybrid(
   ctx: CallContext,
@@ -62,10 +59,13 @@ export async function answerHybrid(
     throw invalid(`after must be an instant up to before; got after ${after.text} and before ${before.text}. Nothing was searched.`, {
       field: "after",
     });
-  if (a.tags !== undefined && !canHaveTags(a.scope))
-    throw invalid(`tags narrows observations and scope '${a.scope}' has none. Use scope all or observations, or leave tags out.`, {
-      field: "tags",
-    });
+  if (a.tags !== undefined && !holdsObservations(a.scope))
+    throw invalid(
+      `tags narrows observations and scope '${a.scope}' has none. Use scope all or observations, or leave tags out. Nothing was searched.`,
+      {
+        field: "tags",
+      },
+    );
   const answer = await search.hybrid(
     ctx,
     {

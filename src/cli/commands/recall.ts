@@ -55,7 +55,7 @@ const recalled = object({ project: orNull(string), text: string, leftOut: listOf
 function nothing({ project, leftOut }: Shaped<typeof recalled>): string {
   if (leftOut.length > 0) return `Nothing fits into so few tokens; left out: ${leftOut.join(", ")}. Raise --max-tokens.`;
   return project === null
-    ? "Nothing to recall: no memory here belongs to no project."
+    ? "Nothing to recall: there is no project here, and no memory that belongs to none."
     : `Nothing to recall of the project '${project}' yet.`;
 }
 

@@ -27,6 +27,9 @@ export interface ProviderBuild {
   readonly files: readonly ProviderLibrary[];
 }
 
+/** The one that a session asks for; the runtime finds the card where it lies beside it. */
+export const CARD_LIBRARY = "libonnxruntime_providers_cuda.so";
+
 /**
  * Sizes and digests as the package's own RECORD lists them, compared with the files. The other published build of 1.27.0 (for CUDA 12) has no digest that
  * we know: `--from` with `--allow-unverified` takes it. TensorRT is left out.
@@ -43,7 +46,7 @@ export const providerBuild: ProviderBuild = {
       sha256: "086ec1d5388f64153d9c63470d126693db9a182c8ce236d3a1119068471b8a0d",
     },
     {
-      name: "libonnxruntime_providers_cuda.so",
+      name: CARD_LIBRARY,
       sizeBytes: 251_627_280,
       sha256: "9aacf1788ceae09ca362cbf9bb3c1d69c94cec86e24310de7ad14e6b05b5bb5d",
     },

@@ -58,8 +58,6 @@ const kindsOf: Readonly<Record<SearchScope, readonly RowKind[]>> = {
   entities: ["entity"],
   errors: ["error"],
 };
-/** Scopes that hold observations: what has vectors, tags and neighbours to bring. */
-export const holdsObservations = (scope: SearchScope): boolean => scope === "all" || scope === "observations";
 
 /** The first rows that pruning must not change, for each row asked for, and at least. */
 const EXACT_ROWS_PER_ROW = 2;

@@ -8,6 +8,8 @@ import type { Unranked } from "./rerank.ts";
 
 export const searchScopes = ["all", "entities", "observations", "errors"] as const;
 export type SearchScope = (typeof searchScopes)[number];
+/** Scopes that hold observations: what has vectors, tags and neighbours to bring. */
+export const holdsObservations = (scope: SearchScope): boolean => scope === "all" || scope === "observations";
 
 export interface HybridRequest {
   readonly query: string;

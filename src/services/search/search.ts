@@ -19,11 +19,11 @@ import { embedQuestion, type FreshVectors, type QuestionVector } from "./arms/ve
 import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
 import { degradationOf } from "./degraded.ts";
 import { type Gate, type GateOutcome, type OpenGate, UNDECIDED } from "./gate/gate.ts";
-import { type Gathered, gather, holdsObservations } from "./gather.ts";
+import { type Gathered, gather } from "./gather.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
 import { createMissingVectors } from "./missing-vectors.ts";
 import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
-import type { Ablation, Connections, Found, HybridAnswer, HybridRequest } from "./request.ts";
+import { type Ablation, type Connections, type Found, type HybridAnswer, type HybridRequest, holdsObservations } from "./request.ts";
 import { type RerankStage, rerankBudget, rerankRows, wantsRerank } from "./rerank.ts";
 import { createVerifier, type Verifier } from "./verify.ts";
 
