@@ -5,18 +5,21 @@ import { ANSWER_RESERVE_MS, type Deadline } from "../../kernel/deadline.ts";
 import { unavailable } from "../../kernel/errors.ts";
 import type { Database } from "../../store/port.ts";
 import {
-  countStale,
+  type StaleRank,
   staleTexts,
-  staleTextsByImportance,
+  staleTextsOf,
   type TextToEmbed,
   type VectorKind,
   vectorKinds,
 } from "../../store/queries/observations-vectors.ts";
 import { FIRST_ID } from "../../store/queries/windows.ts";
+import { createStaleRows } from "./stale.ts";
 import type { Vectors } from "./vectors.ts";
 
 /** Rows read, embedded and stored at once; what an interruption costs. */
 const ROUND_TEXTS = 16;
+/** Rows whose order is known at once; for more the table is walked again from where they end. */
+const ORDERED = 5_000;
 /** Reads go on when the request is given up: the walk ends between two rounds, with a report. */
 const quiet = ({ principal, scope }: CallScope): CallScope => ({ principal, scope, signal: new AbortController().signal });
 
@@ -71,27 +74,36 @@ export function createReembed({
   readonly embedder: Embedder;
   readonly vectors: Vectors;
 }): Reembed {
+  const stale = createStaleRows({ db });
   const count = async (request: ReembedRequest, all: boolean): Promise<number> => {
-    const counts = await db.read(quiet(request), async (tx) => {
-      const found: number[] = [];
-      for (const kind of vectorKinds) {
-        const stale = await tx.first(countStale({ kind, label: embedder.label, all, scope: request.scope }));
-        found.push(Math.min(stale?.count ?? 0, request.limit ?? Number.POSITIVE_INFINITY));
-      }
-      return found;
-    });
-    return counts.reduce((sum, each) => sum + each, 0);
+    let found = 0;
+    for (const kind of vectorKinds)
+      found += await stale.count(quiet(request), { kind, label: embedder.label, all, most: request.limit ?? Number.POSITIVE_INFINITY });
+    return found;
   };
+
+  /** The texts of one kind, the most important first, page by page. */
+  async function* byImportance(request: ReembedRequest, kind: VectorKind, limit: number): AsyncGenerator<TextToEmbed[]> {
+    const { label } = embedder;
+    let behind: StaleRank | undefined;
+    for (let left = limit; left > 0; left -= ORDERED) {
+      const most = Math.min(ORDERED, left);
+      const ranks = await stale.best(quiet(request), { kind, label, behind, most });
+      for (let at = 0; at < ranks.length; at += ROUND_TEXTS) {
+        const ids = ranks.slice(at, at + ROUND_TEXTS).map(({ id }) => id);
+        const texts = await db.read(quiet(request), (tx) => tx.all(staleTextsOf({ kind, label, ids })));
+        if (texts.length > 0) yield texts;
+      }
+      behind = ranks.at(-1);
+      if (ranks.length < most) return;
+    }
+  }
 
   /** The texts of one kind, page by page. */
   async function* pages(request: ReembedRequest, kind: VectorKind): AsyncGenerator<TextToEmbed[]> {
     const { scope, limit, all = false } = request;
     const { label } = embedder;
-    if (limit !== undefined && !all) {
-      const texts = await db.read(quiet(request), (tx) => tx.all(staleTextsByImportance({ kind, label, scope, limit })));
-      for (let at = 0; at < texts.length; at += ROUND_TEXTS) yield texts.slice(at, at + ROUND_TEXTS);
-      return;
-    }
+    if (limit !== undefined && !all) return yield* byImportance(request, kind, limit);
     let after = FIRST_ID;
     for (let left = limit ?? Number.POSITIVE_INFINITY; left > 0; ) {
       const size = Math.min(ROUND_TEXTS, left);

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { int8, query, textArray, uuid, uuidArray, vectorArray } from "../codecs.ts";
 import { inScope } from "./predicates.ts";
+import { inSpan, type Walkable, type Window } from "./windows.ts";
 
 export const vectorKinds = ["observation", "chunk", "episode", "procedure"] as const;
 export type VectorKind = (typeof vectorKinds)[number];
@@ -60,20 +61,50 @@ export const staleTexts = query(
   order by t.id`,
 );
 
-/** The most important of the stale rows of one kind. */
-export const staleTextsByImportance = query(
-  Text,
-  (q: { kind: VectorKind; label: string; scope: Scope; limit: number }) => sql`
-  select ${columns(q.kind)}
-  from (${sources[q.kind]} and ${inScope("v", q.scope)} and v.embedding_model is distinct from ${q.label}::text
-    order by ${order.important} limit ${q.limit}::int) as t`,
+/** The table of a kind, for walks by id. */
+export const vectorTable = {
+  observation: "observations",
+  chunk: "chunks",
+  episode: "episodes",
+  procedure: "procedures",
+} as const satisfies Readonly<Record<VectorKind, Walkable>>;
+
+interface StaleIn {
+  readonly kind: VectorKind;
+  readonly label: string;
+  readonly scope: Scope;
+  readonly window: Window;
+}
+
+const Rank = z.object({ id: uuid, importance: z.number(), createdUs: int8 });
+/** What the order of stale rows goes by: importance, then the newest (microseconds since 1970), then the id. */
+export type StaleRank = z.output<typeof Rank>;
+
+/** The stale rows of one kind in a window, without their texts. */
+export const staleRanks = query(
+  Rank,
+  (q: StaleIn) => sql`
+  select t.id, t.importance, (extract(epoch from t.created_at) * 1000000)::int8 as "createdUs"
+  from (${sources[q.kind]} and ${inSpan("v", q.window)} and ${inScope("v", q.scope)} and v.embedding_model is distinct from ${q.label}::text) as t
+  order by t.id`,
 );
 
+/** Those of some rows of one kind that are stale still, in the order in which they were given. */
+export const staleTextsOf = query(
+  Text,
+  (q: { kind: VectorKind; label: string; ids: readonly string[] }) => sql`
+  select ${columns(q.kind)}
+  from (${sources[q.kind]} and v.id = any(${uuidArray(q.ids)}) and v.embedding_model is distinct from ${q.label}::text) as t
+  order by array_position(${uuidArray(q.ids)}, t.id), t.id`,
+);
+
+/** The stale rows of one kind in a window (`all`: every row). */
 export const countStale = query(
   z.object({ count: int8 }),
-  (q: { kind: VectorKind; label: string; all: boolean; scope: Scope }) => sql`
+  (q: StaleIn & { all: boolean }) => sql`
   select count(*) as count
-  from (${sources[q.kind]} and ${inScope("v", q.scope)} and (${q.all}::bool or v.embedding_model is distinct from ${q.label}::text)) as t`,
+  from (${sources[q.kind]} and ${inSpan("v", q.window)} and ${inScope("v", q.scope)}
+    and (${q.all}::bool or v.embedding_model is distinct from ${q.label}::text)) as t`,
 );
 
 /** Rows without a vector over all kinds, counted up to `limit` each. */

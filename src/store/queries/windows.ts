@@ -18,6 +18,8 @@ const walkable = {
   entities: sql`brain_entities`,
   errors: sql`brain_errors`,
   sessions: sql`brain_sessions`,
+  chunks: sql`brain_observation_chunks`,
+  procedures: sql`brain_procedures`,
 } as const;
 export type Walkable = keyof typeof walkable;
 
