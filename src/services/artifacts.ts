@@ -117,7 +117,10 @@ export function createArtifacts({ db, publish }: ArtifactsParts): Artifacts {
       if (made !== undefined) return { kind: "stored", stored: { ...made, path, hash } };
       const first = await tx.first(artifactToChange({ path, scope }));
       if (first === undefined)
-        return { kind: "refused", error: conflict(`Artifact '${path}' came and went while it was written. Try again.`) };
+        return {
+          kind: "refused",
+          error: conflict(`Artifact '${path}' came and went while it was being written. Nothing was written. Try again.`),
+        };
       return { kind: "conflict", current: first, error: otherVersion(path, first, baseVersion) };
     }
     if (isHeldByOther(ctx, known)) return { kind: "refused", error: held(path, known) };

@@ -112,20 +112,22 @@ export function createProjects({ db, registry, identity, filterOn }: ProjectsPar
         return { project: { id: project.id, name: project.name }, ...counts };
       }),
 
-    rename: (ctx, name, to) =>
-      db.write(control(ctx), async (tx) => {
+    async rename(ctx, name, to) {
+      const renamed = await db.write(control(ctx), async (tx) => {
         const from = await tx.first(projectByName({ name }));
-        if (from === undefined) return false;
+        if (from === undefined) return undefined;
         const taken = await tx.first(projectByName({ name: to }));
         if (taken !== undefined && taken.id !== from.id)
           throw conflict(
             `A project '${to}' exists already; nothing was renamed. To put the two together use cuba_proyecto action=merge name=${name} to=${to}.`,
             { field: "to" },
           );
-        if ((await tx.run(renameProject({ id: from.id, from: from.name, to }))) === 0) return false;
-        registry.repoint(from.id, { id: from.id, name: to });
-        return true;
-      }),
+        return (await tx.run(renameProject({ id: from.id, from: from.name, to }))) === 0 ? undefined : from.id;
+      });
+      if (renamed === undefined) return false;
+      registry.repoint(renamed, { id: renamed, name: to });
+      return true;
+    },
 
     async merge(ctx, name, to, confirm) {
       const merged = await db.write(control(ctx), (tx) => mergeProjects(tx, { name, to, confirm }));

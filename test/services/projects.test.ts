@@ -86,6 +86,30 @@ eachEngine("projects", (engine) => {
     expect(await of.projects.rename(context, "a", "c")).toBe(true);
   });
 
+  test("a rename that the database did not keep changes no client's project", async () => {
+    const { db } = engine;
+    let isLost = false;
+    const failing: typeof db = {
+      ...db,
+      write: (ctx, work, limits) =>
+        db.write(
+          ctx,
+          async (tx) => {
+            const result = await work(tx);
+            if (isLost) throw new Error("the connection is gone");
+            return result;
+          },
+          limits,
+        ),
+    };
+    const of = processOver(failing);
+    const window = of.client();
+    await of.projects.switchTo(await window.context(), "a");
+    isLost = true;
+    await expect(of.projects.rename(await window.context(), "a", "b")).rejects.toThrow();
+    expect(await of.projects.current(await window.context())).toMatchObject({ name: "a" });
+  });
+
   test("stats of an unknown project say that it does not exist; without any project there is nothing to count", async () => {
     const of = processOver(engine.db);
     const context = await of.client().context();
