@@ -1,11 +1,11 @@
 /** Verdicts on pairs of memories (`tools-cognition.md` §12): asked once, kept while both texts stay as they are. Changes no observation. */
-import type { PairVerdict } from "../../domain/trust/reply.ts";
+import { type PairVerdict, pairVerdicts } from "../../domain/trust/reply.ts";
 import type { CallContext } from "../../kernel/context.ts";
 import { invalid, notFound, unavailable } from "../../kernel/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { observationPairs, observationsToJudge, storedJudgment, storeJudgment } from "../../store/queries/conflicts.ts";
 import { findEntity } from "../entities/resolve.ts";
-import { type Judge, type JudgeBackend, LEAST_MS, type PairJudgment, type TriedRung } from "../judge/judge.ts";
+import { type Judge, type JudgeBackend, judgeBackends, LEAST_MS, type PairJudgment, type TriedRung } from "../judge/judge.ts";
 
 export interface PairResult {
   readonly verdict: PairVerdict;
@@ -94,7 +94,7 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
   };
 
   const fromStore = (a: Side, b: Side, { verdict, confidence, reason, backend, model }: Stored): PairResult => ({
-    verdict: isPairVerdict(verdict) ? verdict : "unknown",
+    verdict: pairVerdicts.find((word) => word === verdict) ?? "unknown",
     confidence,
     reason,
     backend,
@@ -202,7 +202,7 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
         ?.backend;
       return {
         entity: entity?.name ?? name,
-        backend: isBackend(answered) ? answered : judge.preferred(ctx, "pair"),
+        backend: judgeBackends.find((backend) => backend === answered) ?? judge.preferred(ctx, "pair"),
         llmCalls,
         cacheHits,
         results,
@@ -212,17 +212,3 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
     },
   };
 }
-
-const VERDICTS = ["contradicts", "supersedes", "complementary", "unrelated"] as const;
-const isPairVerdict = (word: string): word is (typeof VERDICTS)[number] => VERDICTS.some((verdict) => verdict === word);
-
-const BACKENDS: readonly string[] = [
-  "nli_local",
-  "mcp_sampling",
-  "openai_compat",
-  "claude_cli",
-  "gemini_cli",
-  "anthropic_api",
-  "heuristic",
-];
-const isBackend = (name: string | undefined): name is JudgeBackend => name !== undefined && BACKENDS.includes(name);

@@ -12,10 +12,11 @@ import { MemoryError, present } from "../../kernel/errors.ts";
 import type { JudgeChoice } from "../../kernel/judge-choice.ts";
 import { redact } from "../../kernel/secrets.ts";
 import type { Ladder } from "../../llm/ladder.ts";
-import type { Chat, ChatBackend } from "../../llm/port.ts";
+import { type Chat, type ChatBackend, chatBackends } from "../../llm/port.ts";
 import { claimPrompt, type PairSide, pairPrompt } from "./prompts.ts";
 
-export type JudgeBackend = "nli_local" | ChatBackend | "heuristic" | "none";
+export const judgeBackends = ["nli_local", ...chatBackends, "heuristic", "none"] as const;
+export type JudgeBackend = (typeof judgeBackends)[number];
 
 export interface TriedRung {
   readonly backend: JudgeBackend;
