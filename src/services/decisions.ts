@@ -1,4 +1,5 @@
 /** Architecture decisions (`tools-cognition.md` §5): observations of one entity a project, which never decay. */
+import { type DecisionParts, decisionHeading, decisionText } from "../domain/decision-text.ts";
 import { type CallContext, projectOf } from "../kernel/context.ts";
 import { invalid } from "../kernel/errors.ts";
 import { charCount } from "../kernel/text.ts";
@@ -24,20 +25,11 @@ export const DECISIONS_ENTITY = "architecture_decisions";
 /** Decisions of one title that an answer names. */
 const MOST_SIMILAR = 5;
 
-export interface NewDecision {
-  /** One line. */
-  readonly title: string;
-  readonly context: string;
-  readonly alternatives: readonly string[];
-  readonly chosen: string;
-  readonly rationale: string;
-}
-
 export interface Decisions {
   /** @throws MemoryError `invalid` where the five lines together are longer than one memory may be. */
   record(
     ctx: CallContext,
-    decision: NewDecision,
+    decision: DecisionParts,
   ): Promise<{ readonly id: string; readonly similar: readonly { readonly id: string; readonly similarity: number }[] }>;
   query(ctx: CallContext, text: string, page: Page): Promise<{ rows: readonly (Decision & { similarity: number })[]; total: number }>;
   /** Newest first. */
@@ -50,18 +42,6 @@ export interface DecisionsParts {
   /** Told after each commit. */
   readonly queue: { poke(): void };
 }
-
-const firstLine = (title: string) => `**${title}**`;
-
-/** The five lines that are stored. */
-export const decisionText = ({ title, context, alternatives, chosen, rationale }: NewDecision): string =>
-  [
-    firstLine(title),
-    `Context: ${context}`,
-    `Alternatives: ${JSON.stringify(alternatives)}`,
-    `Chosen: ${chosen}`,
-    `Rationale: ${rationale}`,
-  ].join("\n");
 
 /** Without a project the unscoped entity is meant, also where a project has one of this name. */
 async function ensureEntity(tx: Tx, ctx: CallContext): Promise<void> {
@@ -93,7 +73,7 @@ export function createDecisions({ db, notes, queue }: DecisionsParts): Decisions
           const similar = await tx.all(
             decisionsTitled({
               entityId: stored.entity.id,
-              firstLine: firstLine(decision.title),
+              firstLine: decisionHeading(decision.title),
               content,
               except: stored.id,
               scope: ctx.scope,

@@ -1,4 +1,5 @@
 /** The text that a session begins with (`cli-daemon.md` §3.7): sections in the order of their worth, each whole or not at all, within a budget of tokens. */
+import { inBrief } from "../domain/decision-text.ts";
 import { wilsonLowerBound } from "../domain/strength/reliability.ts";
 import type { CallScope, Scope } from "../kernel/context.ts";
 import { causeChain, notFound } from "../kernel/errors.ts";
@@ -150,7 +151,7 @@ export function createRecall({ db, references }: RecallParts): Recall {
               "Decisions:",
               rows.map(({ entity, content }, at) => {
                 const about = entity === DECISIONS_ENTITY ? "" : `${oneLine(entity, NAME_CHARS)}: `;
-                return marked(`- ${about}${oneLine(content, DECISION_CHARS)}`, missing[at]);
+                return marked(`- ${about}${oneLine(inBrief(content), DECISION_CHARS)}`, missing[at]);
               }),
             ),
           ({ content }) => content,

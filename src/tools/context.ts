@@ -4,6 +4,7 @@ import { charCount, firstChars } from "../kernel/text.ts";
 import type { Layers } from "../services/context.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { clamped } from "./fields.ts";
+import { round } from "./numbers.ts";
 
 const LEAST_BUDGET = 1_000;
 const MOST_BUDGET = 100_000;
@@ -48,7 +49,7 @@ const layersOf = (found: Layers): Record<Layer, readonly Answer[]> => ({
   working_memory: found.notes.map(({ content, tag }) => ({ ...shortened("content", content), tag })),
   agent_notes: found.messages.map(({ message, from }) => ({ ...shortened("message", message), from_agent: from })),
   artifacts: found.artifacts.map(({ path, version, hash }) => ({ path, version, content_hash: hash })),
-  top_recall: found.recall.map(({ entity, snippet, importance }) => ({ entity, snippet, importance })),
+  top_recall: found.recall.map(({ entity, snippet, importance }) => ({ entity, snippet, importance: round(importance) })),
 });
 
 /** UTF-8 bytes: what is sent, and never less than the characters. */

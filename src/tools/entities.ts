@@ -5,6 +5,7 @@ import { shownReminder } from "../services/reminders.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, choice, entityName, flag, int, offset } from "./fields.ts";
 import { ANSWER_TOKENS, fitRows, tokensLeft } from "./fit.ts";
+import { round } from "./numbers.ts";
 
 const OBSERVATIONS = 50;
 /** What the relations of an entity may take of an answer; a hundred of them with long names would leave nothing for the text. */
@@ -71,7 +72,7 @@ export default defineTool({
             id: entity.id,
             name: entity.name,
             entity_type: entity.entityType,
-            importance: entity.importance,
+            importance: round(entity.importance),
             access_count: entity.accessCount,
             created_at: entity.createdAt,
             aliases,
@@ -85,7 +86,7 @@ export default defineTool({
           id: row.id,
           content: row.content,
           type: row.type,
-          importance: row.importance,
+          importance: round(row.importance),
           source: row.source,
           created_at: row.createdAt,
           tags: row.tags,
@@ -123,7 +124,7 @@ export default defineTool({
 
 function created(result: CreateResult): Answer {
   const { id, name: shown, entityType: type, importance, accessCount } = result.entity;
-  const entity = { id, name: shown, entity_type: type, importance };
+  const entity = { id, name: shown, entity_type: type, importance: round(importance) };
   if (result.kind === "created")
     return {
       action: "create",

@@ -126,6 +126,22 @@ eachEngine("recall", (engine) => {
     ]);
   });
 
+  test("a recorded decision is shown by what was chosen and why, not by what led to it", async () => {
+    const record = graphOver(engine.db).caller();
+    await record("cuba_decreto", {
+      action: "record",
+      title: "Queue between checkout and billing",
+      context: "Billing is down every Sunday night for an hour, and orders must not get lost meanwhile, nor be charged twice.",
+      alternatives: ["Kafka", "RabbitMQ", "a table of PostgreSQL"],
+      chosen: "a table of PostgreSQL",
+      rationale: "It runs already.",
+    });
+    expect((await ask()).text.split("\n").slice(1, 3)).toEqual([
+      "Decisions:",
+      "- Queue between checkout and billing: a table of PostgreSQL. Why: It runs already.",
+    ]);
+  });
+
   test("a retired decision is gone", async () => {
     await decide("PostgreSQL 17 everywhere");
     await rows(db(), sql`update brain_observations set observation_type = 'superseded'`);

@@ -105,6 +105,22 @@ eachEngine("cuba_pre_compact", (engine) => {
     expect((frozen.discarded as Reply).observations_beyond_limit).toContain("8 older ones");
   });
 
+  test("of a recorded decision the choice and its reason survive the cut", async () => {
+    const session = await open();
+    await caller({ session })("cuba_decreto", {
+      action: "record",
+      title: "Queue",
+      context: "orders must not get lost, ".repeat(20),
+      alternatives: ["Kafka", "a table"],
+      chosen: "a table",
+      rationale: "It runs already.",
+    });
+    await snapshot({ session });
+    const back = (await restore({ session })).snapshot as Reply;
+    expect(items(back, "decisions")[0]?.content).toBe("Queue: a table. Why: It runs already.");
+    expect(back.summary_md).toEndWith("- [decision] architecture_decisions: Queue: a table. Why: It runs already.");
+  });
+
   test("texts are cut by characters: 240, 160 and 80 of them, an emoji never in two", async () => {
     const session = await open();
     await note({ session }, `${"界".repeat(239)}🙂${"界".repeat(60)}`, "decision");

@@ -121,6 +121,18 @@ eachEngine("cuba_contexto", (engine) => {
     expect(layer(reply, "working_memory")).toEqual([{ content: "🙂".repeat(1_500), content_truncated: true, tag: null }]);
   });
 
+  test("of a recorded decision the choice and its reason are shown, however long the way to it was", async () => {
+    await caller({})("cuba_decreto", {
+      action: "record",
+      title: "Queue",
+      context: "orders must not get lost, ".repeat(20),
+      alternatives: ["Kafka", "a table"],
+      chosen: "a table",
+      rationale: "It runs already.",
+    });
+    expect(snippets(await look())).toEqual(["Queue: a table. Why: It runs already."]);
+  });
+
   test("keeps its budget in bytes, whole entries only, the least worth going first, and counts what went", async () => {
     const session = await open();
     for (let n = 0; n < 40; n++) await caller({ session })("cuba_artefacto", { action: "put", path: `docs/${n}-界.md`, content: "x" });

@@ -66,6 +66,8 @@ eachEngine("cuba_cronica", (engine) => {
         entity_name: "E",
         observation_type: "fact",
         tags: ["redis", "cache", "timeout", "raised", "30s"],
+        information_density: 0.9788,
+        importance: 0.5873,
         overload_warning: null,
         superseded: 0,
         embedding: "pending",
@@ -87,7 +89,7 @@ eachEngine("cuba_cronica", (engine) => {
         session_id: null,
         embedding: null,
         embedding_model: null,
-        importance: Number(answer.importance),
+        importance: 0.5873027484957786,
       });
       expect(await row(db(), sql`select name, name_key, entity_type, lexical from brain_entities`)).toEqual({
         name: "E",

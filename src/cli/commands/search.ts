@@ -1,3 +1,4 @@
+import { inBrief } from "../../domain/decision-text.ts";
 import { integer, text } from "../../kernel/kinds.ts";
 import { oneLine } from "../../kernel/text.ts";
 import { flag, option, optionOr, words } from "../arguments.ts";
@@ -47,7 +48,7 @@ function showHits(answer: ToolAnswer, out: Output): boolean {
   for (const [at, row] of rows.entries()) {
     const score = typeof row.fused_score === "number" ? row.fused_score.toFixed(4) : "  –   ";
     out.line(`${String(at + 1).padStart(2)}. ${score}  ${titleOf(row)}`);
-    const body = oneLine(string(row.content) ?? string(row.error_message) ?? "", BODY_CHARS);
+    const body = oneLine(inBrief(string(row.content) ?? string(row.error_message) ?? ""), BODY_CHARS);
     if (body !== "") out.line(`    ${body}`);
     out.line(`    ${string(row.id) ?? ""}`);
   }

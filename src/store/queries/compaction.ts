@@ -3,12 +3,11 @@ import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { projectOf, type Scope } from "../../kernel/context.ts";
 import { json, query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
+import { pieceOf, pieceSource } from "./pieces.ts";
 import { inScope, isServed } from "./predicates.ts";
 
 /** Snapshots kept of a session. */
 const KEPT = 20;
-/** Characters of each text in the lists (`tools-cognition.md` §7). */
-const TEXT_CHARS = 240;
 const ERROR_CHARS = 160;
 const PREVIEW_CHARS = 80;
 
@@ -37,27 +36,27 @@ export const typeCounts = query(
   order by count desc, type`,
 );
 
-const KeyObservation = z.object({ id: uuid, entity: z.string(), type: z.string(), content: z.string() });
+const KeyObservation = z.object({ id: uuid, entity: z.string(), type: z.string(), content: z.string().transform(pieceOf) });
 export type KeyObservation = z.output<typeof KeyObservation>;
 
 /** Newest first. */
 export const keyObservations = query(
   KeyObservation,
   (q: OfSession) => sql`
-  select o.id, e.name as entity, o.observation_type as type, left(o.content, ${TEXT_CHARS}::int) as content
+  select o.id, e.name as entity, o.observation_type as type, ${pieceSource} as content
   from brain_observations as o join brain_entities as e on e.id = o.entity_id
   where ${written(q)}
   order by o.created_at desc, o.id
   limit ${q.limit}::int`,
 );
 
-const KeyDecision = z.object({ id: uuid, entity: z.string(), content: z.string() });
+const KeyDecision = z.object({ id: uuid, entity: z.string(), content: z.string().transform(pieceOf) });
 export type KeyDecision = z.output<typeof KeyDecision>;
 
 export const keyDecisions = query(
   KeyDecision,
   (q: OfSession) => sql`
-  select o.id, e.name as entity, left(o.content, ${TEXT_CHARS}::int) as content
+  select o.id, e.name as entity, ${pieceSource} as content
   from brain_observations as o join brain_entities as e on e.id = o.entity_id
   where ${written(q)} and o.observation_type = 'decision'
   order by o.created_at desc, o.id

@@ -3,16 +3,14 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { float8, int8, query, uuidArray } from "../codecs.ts";
+import { pieceOf, pieceSource } from "./pieces.ts";
 import { inScope, isServed } from "./predicates.ts";
 import { type Filters, inProjectKeys, kindNumber } from "./search-filters.ts";
 
-/** Characters of a piece (`tools-maintenance.md` §14). */
-const SNIPPET_CHARS = 240;
-
-const Snippet = z.object({ entity: z.string(), snippet: z.string(), importance: float8 });
+const Snippet = z.object({ entity: z.string(), snippet: z.string().transform(pieceOf), importance: float8 });
 export type Snippet = z.output<typeof Snippet>;
 
-const columns = sql`e.name as entity, left(o.content, ${SNIPPET_CHARS}::int) as snippet, o.importance`;
+const columns = sql`e.name as entity, ${pieceSource} as snippet, o.importance`;
 
 /** What the session wrote last. Plan: idx_obs_session. */
 export const sessionSnippets = query(
@@ -40,9 +38,9 @@ export const entitySnippets = query(
 export const importantSnippets = query(
   Snippet,
   (q: { scope: Scope; limit: number }) => sql`
-  select e.name as entity, left(o.content, ${SNIPPET_CHARS}::int) as snippet, o.importance
+  select ${columns}
   from (
-    select o.entity_id, o.content, o.importance, o.created_at, o.id
+    select o.entity_id, o.content, o.observation_type, o.importance, o.created_at, o.id
     from brain_observations as o
     where ${isServed("o")} and ${inScope("o", q.scope)}
     order by o.importance desc, o.created_at desc, o.id

@@ -39,6 +39,14 @@ test("words are one question, options reach the tool, the list is for people", a
   expect(host.life).toEqual(["open api", "drain"]);
 });
 
+test("a recorded decision is shown by its choice", async () => {
+  const content = `**Queue**\nContext: ${"x".repeat(300)}\nAlternatives: ["Kafka"]\nChosen: a table\nRationale: It runs already.`;
+  const row = { id: "id-1", type: "observation", entity_name: "architecture_decisions", observation_type: "decision", content };
+  const host = fakeHost({ answer: () => toolResult({ results: [row], count: 1 }) });
+  await runCli(["search", "queue"], host);
+  expect(host.out()).toContain("\n    Queue: a table. Why: It runs already.\n");
+});
+
 test("--json prints exactly one JSON value on standard output", async () => {
   const host = fakeHost({ answer: () => toolResult(hits) });
   await runCli(["search", "x", "--json"], host);
