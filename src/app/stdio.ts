@@ -7,6 +7,10 @@ import { type ClientOptions, serveClient } from "../transports/stdio.ts";
 import { finderOf } from "./find-daemon.ts";
 import { handshakeLimit, helloOf, type ProcessFacts, processFacts, signalled } from "./process.ts";
 
+/** For a person who typed the name alone: a program that waits without a word looks like one that hangs. */
+const AT_A_TERMINAL =
+  "Waiting for MCP on standard input: clients start this program by themselves. --help lists the commands for people; Ctrl-C ends this.\n";
+
 /** Speaks MCP until the client is done. @returns exit code */
 export async function runStdio(): Promise<number> {
   const facts = processFacts();
@@ -30,6 +34,7 @@ async function bridge({ config, log, paths }: ProcessFacts): Promise<number> {
     offline: async (reason) => (await import("./offline.ts")).offlineConnection(reason, settings.TOOL_PROFILE.value),
     log,
   };
+  if (process.stdin.isTTY === true) process.stderr.write(AT_A_TERMINAL);
   let place: DaemonPaths;
   try {
     place = paths();

@@ -257,7 +257,10 @@ export function defineTool(spec: ToolSpec): Tool {
     const bound = chosen.bind(args);
     // The gate comes before other complaints: whoever is told to mend an argument would send the secret a second time.
     if (!("issues" in bound && bound.issues.some((issue) => issue.path[0] === "allow_secret"))) refuseSecrets(args, chosen.secretGate);
-    if ("issues" in bound) throw issueError(spec.name, bound.issues, args, inputSchema);
+    if ("issues" in bound) {
+      const unknown = Object.keys(raw).filter((key) => !Object.hasOwn(inputSchema.properties, key));
+      throw issueError(spec.name, bound.issues, args, inputSchema, unknown);
+    }
     return "forward" in bound ? { kind: "forward", to: bound.forward } : { kind: "run", lenient: chosen.lenient, warnings, run: bound.run };
   };
 

@@ -78,13 +78,20 @@ export function expectation(schema: JsonSchema): string {
     case "array":
       return `an array${schema.minItems === undefined && schema.maxItems === undefined ? "" : ` of ${schema.minItems ?? 0} to ${schema.maxItems ?? "any number of"} items`}`;
     case "object":
-      return "an object";
+      return `an object${keysOf(schema)}`;
     default:
       if (schema.enum !== undefined) return `one of ${schema.enum.join("/")}`;
       if (schema.format === "uuid") return "a UUID";
       if (schema.format === "date-time") return "an RFC 3339 instant with its zone, like 2026-03-29T10:00:00+02:00";
       return schema.maxLength === undefined ? "text" : `text of ${schema.minLength ?? 0} to ${schema.maxLength} characters`;
   }
+}
+
+/** What an object holds, in words: ` with do, optionally run, expect`. Nothing where any key will do. */
+function keysOf({ properties = {}, required = [] }: JsonSchema): string {
+  const optional = Object.keys(properties).filter((key) => !required.includes(key));
+  const named = [required.join(", "), optional.length === 0 ? "" : `optionally ${optional.join(", ")}`].filter((part) => part !== "");
+  return named.length === 0 ? "" : ` with ${named.join(", ")}`;
 }
 
 type Path = readonly PropertyKey[];
@@ -119,17 +126,43 @@ function describeValue(value: unknown): string {
   return `the ${typeof value} ${shown(value)}`;
 }
 
-/** The first issue as our error: names the field, what came and what is wanted. `tool` leads the sentence so that a batch can be told apart. */
-export function issueError(tool: string, issues: readonly z.core.$ZodIssue[], args: unknown, schema: JsonSchema): MemoryError {
+/** Arguments that no tool of ours has stand beside the one that is missing: one of them is often meant for it. */
+const MOST_UNKNOWN = 3;
+const unknownOf = (unknown: readonly string[]): string =>
+  unknown.length === 0
+    ? ""
+    : ` Unknown: ${unknown
+        .slice(0, MOST_UNKNOWN)
+        .map((name) => `'${shown(name)}'`)
+        .join(", ")}.`;
+
+/**
+ * The first issue as our error: names the field, what came and what is wanted.
+ * @param tool names the call where no issue does
+ * @param unknown arguments that the tool does not have
+ */
+export function issueError(
+  tool: string,
+  issues: readonly z.core.$ZodIssue[],
+  args: unknown,
+  schema: JsonSchema,
+  unknown: readonly string[] = [],
+): MemoryError {
   const issue = issues[0];
   if (issue === undefined) return invalid(`${tool}: the arguments do not fit its schema. Nothing was written.`);
   const field = fieldName(issue.path);
   const wanted = schemaAt(schema, issue.path);
   const value = valueAt(args, issue.path);
-  if (value === undefined) return invalid(`${field} is required (${expectation(wanted)}). Nothing was written.`, { field });
+  if (value === undefined)
+    return invalid(
+      `${field} is required (${expectation(wanted)}). Nothing was written.${issue.path.length === 1 ? unknownOf(unknown) : ""}`,
+      {
+        field,
+      },
+    );
   if (wanted.enum !== undefined && (typeof value === "string" || typeof value === "number"))
     return invalidChoice(field, value, wanted.enum);
   const own = issue.code === "custom" && issue.message !== "length" ? issue.message : expectation(wanted);
-  const blank = typeof value === "string" && value === "" ? `${field} is required: ` : "";
-  return invalid(`${blank}${field} must be ${own}; got ${describeValue(value)}. Nothing was written.`, { field });
+  if (value === "") return invalid(`${field} is required (${own}); it came empty. Nothing was written.`, { field });
+  return invalid(`${field} must be ${own}; got ${describeValue(value)}. Nothing was written.`, { field });
 }

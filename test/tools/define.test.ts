@@ -50,6 +50,12 @@ describe("a tool", () => {
     [{}, "action is required. Use write/read"],
     [{ action: "erase" }, "Invalid action: erase. Use write/read"],
     [{ action: "write" }, "note is required (text of 1 to 10 characters). Nothing was written."],
+    [
+      { action: "write", text: "hello", limt: 3 },
+      "note is required (text of 1 to 10 characters). Nothing was written. Unknown: 'text', 'limt'.",
+    ],
+    [{ action: "write", note: "" }, "note is required (text that is not blank); it came empty. Nothing was written."],
+    [{ action: "write", note: "a", many: ["hello"] }, 'many[0] must be an object with content; got the text "hello". Nothing was written.'],
     [{ action: "write", note: "   " }, "note must be text that is not blank; got blank text. Nothing was written."],
     [
       { action: "write", note: "界".repeat(11) },
