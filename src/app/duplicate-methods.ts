@@ -1,11 +1,12 @@
 /** What the commands `dedupe` and `link` ask of the owner of the memories: of all of them, inside each project. */
 import { z } from "zod";
+import { strongestFirst } from "../domain/graph/cooccurrence.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { EntityDuplicates } from "../services/duplicates/entities.ts";
 import type { Unmerge } from "../services/duplicates/unmerge.ts";
 import type { SameJudge } from "../services/duplicates/verdicts.ts";
 import type { PaceOfCall } from "../services/pace.ts";
-import type { Autolink } from "../services/relations/autolink.ts";
+import type { Autolink, Proposal } from "../services/relations/autolink.ts";
 import { everything } from "./owner-scope.ts";
 
 const fold = z.object({ loser: z.uuid(), winner: z.uuid() });
@@ -44,13 +45,18 @@ export function duplicateMethods({ duplicates, unmerge, sameJudge, autolink, pac
       async (params, { signal }) => {
         const { threshold, minSessions } = thresholds.parse(params);
         const ctx = { ...everything(signal), pace: paceOf() };
-        const found = await autolink.propose(ctx, {
-          ...(threshold === undefined ? {} : { threshold }),
-          ...(minSessions === undefined ? {} : { minSessions }),
-        });
-        const made = params.apply === true ? await autolink.store(ctx, found) : 0;
+        const given = { ...(threshold === undefined ? {} : { threshold }), ...(minSessions === undefined ? {} : { minSessions }) };
         // A large memory has hundreds of thousands of pairs; a person reads the first ones.
-        return { found: found.slice(0, shown.parse(params.show)), total: found.length, made };
+        const most = shown.parse(params.show);
+        let found: Proposal[] = [];
+        let total = 0;
+        let made = 0;
+        await autolink.each(ctx, given, async (some) => {
+          total += some.length;
+          found = [...found, ...some].sort(strongestFirst).slice(0, most);
+          if (params.apply === true) made += await autolink.store(ctx, some);
+        });
+        return { found, total, made };
       },
     ],
   ];

@@ -46,8 +46,18 @@ export const MOST_ENTITIES_OF_A_SESSION = 300;
 export interface Appearances {
   /** All appearances of some sessions; a session must not be split over two calls. */
   add(appearances: readonly Appearance[]): void;
-  /** Pairs above the thresholds, the strongest first, ties by id. Takes seconds of a large memory, so it comes in steps of a millisecond or so. */
-  pairs(thresholds: Thresholds): Steps<Cooccurrence[]>;
+  /**
+   * Pairs above the thresholds, the strongest first, ties by id: the first `most` behind a pair. A large memory has millions, of which no more than twice
+   * that many are kept at once. Takes seconds there, so it comes in steps of a millisecond or so.
+   */
+  pairs(thresholds: Thresholds, page: PairPage): Steps<Cooccurrence[]>;
+  /** All pairs above the thresholds, in no order, each handed over as it is found: nothing is kept. */
+  each(thresholds: Thresholds, take: (pair: Cooccurrence) => void): Steps<void>;
+}
+
+export interface PairPage {
+  readonly behind?: Cooccurrence | undefined;
+  readonly most: number;
 }
 
 interface ProjectCounts {
@@ -55,14 +65,36 @@ interface ProjectCounts {
   readonly seen: Map<string, number>;
 }
 
-const strongestFirst = (x: Cooccurrence, y: Cooccurrence): number => y.npmi - x.npmi || byText(x.a, y.a) || byText(x.b, y.b);
+export const strongestFirst = (x: Cooccurrence, y: Cooccurrence): number => y.npmi - x.npmi || byText(x.a, y.a) || byText(x.b, y.b);
+
+/** Keeps the strongest pairs that come behind one. */
+function createKeeper({ behind, most }: PairPage) {
+  let kept: Cooccurrence[] = [];
+  let weakest: Cooccurrence | undefined;
+  return {
+    take(pair: Cooccurrence): void {
+      if (behind !== undefined && strongestFirst(behind, pair) >= 0) return;
+      if (weakest === undefined || strongestFirst(pair, weakest) < 0) kept.push(pair);
+    },
+    /** Lets go of what is too many, once it is as much again. */
+    *cut(): Steps<void> {
+      if (kept.length < 2 * most) return;
+      kept = (yield* sortedInSteps(kept, strongestFirst)).slice(0, most);
+      weakest = kept.at(-1);
+    },
+    *all(): Steps<Cooccurrence[]> {
+      return (yield* sortedInSteps(kept, strongestFirst)).slice(0, most);
+    },
+  };
+}
 
 /** Pairs of one project. Entity by entity, whom it meets is counted in one column: all pairs at once would be millions of counters. */
 function* pairsOf(
   project: string | null,
   { sessions, seen }: ProjectCounts,
   { threshold, minSessions }: Thresholds,
-): Steps<Cooccurrence[]> {
+  take: (pair: Cooccurrence) => void,
+): Steps<void> {
   // Whoever was in too few sessions can be in no pair: most entities, and with them most of the work, go here.
   const ids = [...seen].flatMap(([entity, count]) => (count >= minSessions ? [entity] : [])).sort(byText);
   const numbers = new Map(ids.map((entity, number) => [entity, number]));
@@ -73,7 +105,6 @@ function* pairsOf(
     for (const number of often) met[number]?.push(often);
     yield;
   }
-  const found: Cooccurrence[] = [];
   const together = new Uint32Array(ids.length);
   for (const [number, a] of ids.entries()) {
     const others: number[] = [];
@@ -88,11 +119,10 @@ function* pairsOf(
       together[other] = 0;
       if (count < minSessions) continue;
       const value = npmi(count, seen.get(a) ?? 0, seen.get(b) ?? 0, sessions.length);
-      if (value !== undefined && value >= threshold && value > 0) found.push({ a, b, project, sessions: count, npmi: Math.min(1, value) });
+      if (value !== undefined && value >= threshold && value > 0) take({ a, b, project, sessions: count, npmi: Math.min(1, value) });
     }
     yield;
   }
-  return found;
 }
 
 export function createAppearances(): Appearances {
@@ -111,13 +141,21 @@ export function createAppearances(): Appearances {
       }
     },
 
-    *pairs(thresholds) {
-      const found: Cooccurrence[] = [];
+    *pairs(thresholds, page) {
+      const keeper = createKeeper(page);
+      for (const [project, counts] of projects)
+        for (const step of pairsOf(project, counts, thresholds, keeper.take)) {
+          yield* keeper.cut();
+          yield step;
+        }
+      return yield* keeper.all();
+    },
+
+    *each(thresholds, take) {
       for (const [project, counts] of projects) {
-        for (const pair of yield* pairsOf(project, counts, thresholds)) found.push(pair);
+        yield* pairsOf(project, counts, thresholds, take);
         yield;
       }
-      return yield* sortedInSteps(found, strongestFirst);
     },
   };
 }

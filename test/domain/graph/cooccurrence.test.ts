@@ -23,7 +23,7 @@ test("pairs are of one project, are in two sessions at least, and come strongest
   in_("1", "q", "x", "y");
   in_("2", null, "x", "y");
   in_("huge", "p", ...Array.from({ length: 301 }, (_, i) => `e${i}`), "a", "c");
-  const pairs = (minSessions: number) => resultOf(appearances.pairs({ threshold: 0.3, minSessions }));
+  const pairs = (minSessions: number) => resultOf(appearances.pairs({ threshold: 0.3, minSessions }, { most: 1_000 }));
   expect(pairs(2).map(({ a, b, sessions }) => [a, b, sessions])).toEqual([
     ["c", "d", 2],
     ["a", "b", 3],
@@ -34,21 +34,34 @@ test("pairs are of one project, are in two sessions at least, and come strongest
 test("finds exactly the pairs that looking at every pair of every session finds", () => {
   const session = fc.uniqueArray(fc.constantFrom(..."abcdefgh"), { maxLength: 8 });
   fc.assert(
-    fc.property(fc.array(session, { maxLength: 12 }), fc.constantFrom(1, 2, 3), (sessions, minSessions) => {
-      const appearances = createAppearances();
-      for (const [at, entities] of sessions.entries())
-        appearances.add(entities.map((entity) => ({ session: String(at), project: null, entity })));
-      const count = sessions.filter((entities) => entities.length > 0).length;
-      const of = (...names: string[]) => sessions.filter((entities) => names.every((name) => entities.includes(name))).length;
-      const wanted: string[] = [];
-      for (const a of "abcdefgh")
-        for (const b of "abcdefgh") {
-          const value = a < b ? npmi(of(a, b), of(a), of(b), count) : undefined;
-          if (value !== undefined && value > 0 && value >= 0.1 && of(a, b) >= minSessions)
-            wanted.push(`${a}${b} ${of(a, b)} ${value.toFixed(9)}`);
+    fc.property(
+      fc.array(session, { maxLength: 12 }),
+      fc.constantFrom(1, 2, 3),
+      fc.constantFrom(1, 2, 5, 100),
+      (sessions, minSessions, most) => {
+        const appearances = createAppearances();
+        for (const [at, entities] of sessions.entries())
+          appearances.add(entities.map((entity) => ({ session: String(at), project: null, entity })));
+        const count = sessions.filter((entities) => entities.length > 0).length;
+        const of = (...names: string[]) => sessions.filter((entities) => names.every((name) => entities.includes(name))).length;
+        const wanted: string[] = [];
+        for (const a of "abcdefgh")
+          for (const b of "abcdefgh") {
+            const value = a < b ? npmi(of(a, b), of(a), of(b), count) : undefined;
+            if (value !== undefined && value > 0 && value >= 0.1 && of(a, b) >= minSessions)
+              wanted.push(`${a}${b} ${of(a, b)} ${value.toFixed(9)}`);
+          }
+        const found = resultOf(appearances.pairs({ threshold: 0.1, minSessions }, { most: 1_000 }));
+        // Page behind page they come in the same order.
+        const paged: typeof found = [];
+        for (let page = found.slice(0, 0), more = true; more; more = page.length === most) {
+          page = resultOf(appearances.pairs({ threshold: 0.1, minSessions }, { behind: paged.at(-1), most }));
+          expect(page.length).toBeLessThanOrEqual(most);
+          paged.push(...page);
         }
-      const found = resultOf(appearances.pairs({ threshold: 0.1, minSessions }));
-      expect(found.map((pair) => `${pair.a}${pair.b} ${pair.sessions} ${pair.npmi.toFixed(9)}`).sort()).toEqual(wanted.sort());
-    }),
+        expect(paged).toEqual(found);
+        expect(found.map((pair) => `${pair.a}${pair.b} ${pair.sessions} ${pair.npmi.toFixed(9)}`).sort()).toEqual(wanted.sort());
+      },
+    ),
   );
 });

@@ -1,4 +1,5 @@
 /** Relations between entities that turn up in the same sessions (`tools-maintenance.md` §15.7). */
+import type { Proposal } from "../../relations/autolink.ts";
 import type { Phase } from "../phase.ts";
 
 /** New edges of one cycle. */
@@ -9,7 +10,11 @@ export const autolink: Phase = {
   columns: { count: "autolinkEdges" },
   run: async (ctx, { autolink: links, settings }) => {
     if (!settings.autolink) return { count: 0, skipped: "switched off (CUBA_REM_AUTOLINK)" };
-    const found = await links.propose(ctx, { most: MOST_EDGES });
-    return { count: await links.store(ctx, found) };
+    const found: Proposal[] = [];
+    await links.propose(ctx, {}, async (some) => {
+      found.push(...some);
+      return found.length < MOST_EDGES;
+    });
+    return { count: await links.store(ctx, found.slice(0, MOST_EDGES)) };
   },
 };
