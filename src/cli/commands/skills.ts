@@ -15,7 +15,7 @@ export default command({
   args: {
     dir: positional(path, "directory of the skills; each gets a folder with a SKILL.md"),
     minReliability: optionOr(decimal(0, 1), 0, "least lower bound of the share of runs that succeeded", { hint: "N" }),
-    apply: flag("also delete skills of ours whose procedure is gone"),
+    apply: flag("also delete skills of ours whose procedure is not written any more"),
   },
   details: ["A SKILL.md that somebody else wrote is never written over."],
   run: async ({ dir, minReliability, apply }, context) => {
@@ -43,16 +43,19 @@ export default command({
       written++;
     }
     const stale = await staleSkills(directory, taken);
+    const isGone = minReliability > 0 ? "gone or below the wanted reliability" : "gone";
     if (recipes.length === 0) out.line("There are no procedures yet; cuba_receta action=add stores one.");
     else out.line(`${written} skills written to ${directory}, ${recipes.length - wanted.length} below the wanted reliability.`);
     for (const file of foreign) out.note(`${file} is somebody else's and was left as it is.`);
     if (stale.length > 0 && apply) {
       const { rm } = await import("node:fs/promises");
       for (const folder of stale) await rm(join(directory, folder, "SKILL.md"), { force: true });
-      out.line(`Deleted ${stale.length} whose procedure is gone: ${stale.join(", ")}.`);
+      out.line(`Deleted ${stale.length} whose procedure is ${isGone}: ${stale.join(", ")}.`);
     } else if (stale.length > 0) {
-      out.line(`The procedures of ${stale.length} are gone: ${stale.join(", ")}. They were left; to delete them:`);
-      out.line(`  ${commandLine(host.typed, ["skills", dir, "--apply"])}`);
+      out.line(`The procedures of ${stale.length} are ${isGone}: ${stale.join(", ")}. They were left; to delete them:`);
+      out.line(
+        `  ${commandLine(host.typed, ["skills", dir, ...(minReliability > 0 ? ["--min-reliability", String(minReliability)] : []), "--apply"])}`,
+      );
     }
     return foreign.length === 0 ? 0 : 1;
   },
@@ -70,7 +73,7 @@ async function allRecipes({ gateway }: CommandContext): Promise<Recipe[]> {
   }
 }
 
-/** Folders with a skill of ours that no procedure stands behind. */
+/** Folders with a skill of ours that this run did not write. */
 async function staleSkills(directory: string, taken: ReadonlySet<string>): Promise<string[]> {
   const folders = await readdir(directory).catch((): string[] => []);
   const stale: string[] = [];

@@ -205,3 +205,17 @@ test("skills writes ours, leaves what is somebody else's, numbers what would be 
   expect(existsSync(at("deploy"))).toBe(false);
   expect(readFileSync(at("deploy-2"), "utf8")).toBe("my own skill\n");
 });
+
+test("skills of procedures below the wanted reliability are not said to be gone, and the line that deletes them asks for the same", async () => {
+  const directory = (host: ReturnType<typeof fakeHost>) => join(host.home, "skills");
+  const script: Script = {
+    answer: ({ params }) => (params.after === undefined ? [recipe("Deploy"), recipe("Weak", { reliability: 0.1 })] : []),
+  };
+  const host = fakeHost(script);
+  await runCli(["skills", directory(host)], host);
+  const strict = fakeHost(script);
+  expect(await runCli(["skills", directory(host), "--min-reliability", "0.5"], strict)).toBe(0);
+  expect(strict.out()).toContain("The procedures of 1 are gone or below the wanted reliability: weak. They were left; to delete them:");
+  expect(strict.out()).toContain("--min-reliability 0.5 --apply");
+  expect(existsSync(join(directory(host), "weak", "SKILL.md"))).toBe(true);
+});
