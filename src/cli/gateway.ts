@@ -25,6 +25,7 @@ export type OwnerMethodName =
   | "owner/load"
   | "owner/rem"
   | "owner/vault"
+  | "owner/vault-observations"
   | "owner/recipes"
   | "owner/duplicates"
   | "owner/duplicate"

@@ -8,37 +8,33 @@ import {
   type VaultRelation,
   vaultEntities,
   vaultObservations,
+  vaultObservationsBehind,
   vaultRelations,
 } from "../store/queries/vault.ts";
+import { FIRST_ID } from "../store/queries/windows.ts";
 import { reliabilityOf } from "./procedures.ts";
 
 export interface VaultPage {
   readonly entities: readonly VaultEntity[];
   readonly relations: readonly VaultRelation[];
-  readonly observations: readonly VaultObservation[];
 }
 
+/** The row at which a page of observations ended. */
+export type VaultCursor = Pick<VaultObservation, "entity" | "createdAt" | "id">;
+
 export interface Vault {
-  /** Entities by id, those behind `after`, with what is known of them; empty behind the last. */
+  /** Entities by id, those behind `after`, with the relations that start at them; empty behind the last. */
   page(ctx: CallScope, after: string): Promise<VaultPage>;
+  /** Observations by the id of their entity, of each the newest first, those behind a row; empty behind the last. */
+  observations(ctx: CallScope, after: VaultCursor | undefined): Promise<readonly VaultObservation[]>;
   /** Procedures by id, those behind `after`, with their reliability; empty behind the last. */
   recipes(ctx: CallScope, after: string): Promise<readonly (Procedure & { readonly reliability: number })[]>;
 }
 
 /** Rows of one page. */
 const PAGE = 50;
-/** A page of entities ends where it has so many observations (some 10 ms): an entity may have thousands. */
+/** Observations of one page: some 10 ms. An entity may have thousands, so a page may end inside of one. */
 const PAGE_OBSERVATIONS = 1_000;
-
-/** The first entities that have so many observations together; one at least. */
-function firstOf(entities: readonly VaultEntity[]): readonly VaultEntity[] {
-  let observations = 0;
-  const end = entities.findIndex((entity, at) => {
-    observations += entity.observations;
-    return at > 0 && observations > PAGE_OBSERVATIONS;
-  });
-  return end === -1 ? entities : entities.slice(0, end);
-}
 
 export function createVault({ db }: { readonly db: Database }): Vault {
   return {
@@ -47,14 +43,21 @@ export function createVault({ db }: { readonly db: Database }): Vault {
         ctx,
         async (tx) => {
           const { scope } = ctx;
-          const entities = firstOf(await tx.all(vaultEntities({ scope, after, limit: PAGE })));
+          const entities = await tx.all(vaultEntities({ scope, after, limit: PAGE }));
           const ids = entities.map(({ id }) => id);
-          if (ids.length === 0) return { entities, relations: [], observations: [] };
-          return {
-            entities,
-            relations: await tx.all(vaultRelations({ ids, scope })),
-            observations: await tx.all(vaultObservations({ ids, scope })),
-          };
+          return { entities, relations: ids.length === 0 ? [] : await tx.all(vaultRelations({ ids, scope })) };
+        },
+        { byKey: true },
+      ),
+    observations: (ctx, after) =>
+      db.read(
+        ctx,
+        async (tx) => {
+          const { scope } = ctx;
+          const rest = after === undefined ? [] : await tx.all(vaultObservationsBehind({ ...after, scope, limit: PAGE_OBSERVATIONS }));
+          const limit = PAGE_OBSERVATIONS - rest.length;
+          if (limit === 0) return rest;
+          return [...rest, ...(await tx.all(vaultObservations({ afterEntity: after?.entity ?? FIRST_ID, scope, limit })))];
         },
         { byKey: true },
       ),

@@ -31,32 +31,43 @@ eachEngine("memories for files", (engine) => {
       ["a", 1],
       ["b", 0],
     ]);
-    expect(page.observations.map(({ content }) => content)).toEqual(["served"]);
+    expect((await vault.observations(inProject(p), undefined)).map(({ content }) => content)).toEqual(["served"]);
     expect(page.relations).toEqual([{ from: a, to: b, type: "uses", strength: 1 }]);
     const last = page.entities.at(-1)?.id ?? "";
     expect((await vault.page(inProject(p), last)).entities).toEqual([]);
     expect((await vault.page(testScope(), FIRST_ID)).entities.length).toBe(3);
   });
 
-  test("a page ends where an entity with many observations would make it slow; the walk gives every entity once", async () => {
+  test("a page of observations ends inside of an entity with many; the walk gives every row once, in order", async () => {
     const { db } = engine;
-    await rows(db, sql`insert into brain_entities (name) select 'e' || i from generate_series(1, 120) as i returning id`);
+    await rows(db, sql`insert into brain_entities (name) select 'e' || i from generate_series(1, 6) as i returning id`);
+    // Three to an instant, so that pages end between rows of one time.
     await rows(
       db,
-      sql`insert into brain_observations (entity_id, content, lexical)
-          select e.id, 'note ' || i, 'note' from brain_entities as e cross join generate_series(1, 600) as i where e.name in ('e1', 'e2', 'e3') returning id`,
+      sql`insert into brain_observations (entity_id, content, lexical, created_at)
+          select e.id, 'note ' || i, 'note', timestamptz '2026-05-04 03:02:01.000001+00' + (i / 3) * interval '1 microsecond'
+          from brain_entities as e cross join lateral generate_series(1, case e.name when 'e1' then 2500 when 'e2' then 999 else 3 end) as i
+          where e.name <> 'e3' returning id`,
     );
     const vault = createVault({ db });
-    const names: string[] = [];
-    let observations = 0;
-    for (let after: string | undefined = FIRST_ID; after !== undefined; ) {
-      const page = await vault.page(testScope(), after);
-      expect(page.entities.length === 1 || page.observations.length <= 1_000).toBe(true);
-      names.push(...page.entities.map(({ name }) => name));
-      observations += page.observations.length;
-      after = page.entities.at(-1)?.id;
+    const found: string[] = [];
+    for (
+      let page = await vault.observations(testScope(), undefined);
+      page.length > 0;
+      page = await vault.observations(testScope(), page.at(-1))
+    ) {
+      expect(page.length).toBeLessThanOrEqual(1_000);
+      found.push(...page.map(({ id }) => id));
     }
-    expect([names.length, new Set(names).size, observations]).toEqual([120, 120, 1_800]);
+    const wanted = await rows(db, sql`select id from brain_observations order by entity_id, created_at desc, id`);
+    expect(found).toEqual(wanted.map(({ id }) => String(id)));
+    expect(found).toHaveLength(2_500 + 999 + 3 * 3);
+    const names: string[] = [];
+    for (let page = await vault.page(testScope(), FIRST_ID); page.entities.length > 0; ) {
+      names.push(...page.entities.map(({ name }) => name));
+      page = await vault.page(testScope(), page.entities.at(-1)?.id ?? "");
+    }
+    expect(names.sort()).toEqual(["e1", "e2", "e3", "e4", "e5", "e6"]);
   });
 
   test("procedures come with the bound that ranks them", async () => {

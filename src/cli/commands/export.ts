@@ -28,17 +28,18 @@ export default command({
   run: async ({ dir, apply }, context) => {
     const directory = resolve(dir);
     await refuseFull(directory, dir, apply, context);
-    const found = await everything(context);
+    const found = await entitiesAndLinks(context);
     if (found.entities.length === 0) throw refused("There is nothing to export: no entity here yet. Nothing was written.");
     const { indexText, noteNames, noteText } = await import("../vault-notes.ts");
     const names = noteNames(found.entities);
     const nameOf = (id: string) => names.get(id);
     await mkdir(directory, { recursive: true });
-    for (const entity of found.entities) {
+    const totals = { observations: 0, relations: found.relations };
+    for await (const { entity, texts } of notesOf(context, found.entities)) {
       const links = { out: linksOf(found.out.get(entity.id) ?? [], nameOf), in: linksOf(found.in.get(entity.id) ?? [], nameOf) };
-      await write(join(directory, `${nameOf(entity.id) ?? "unnamed"}.md`), noteText(entity, links, found.texts.get(entity.id) ?? []));
+      await write(join(directory, `${nameOf(entity.id) ?? "unnamed"}.md`), noteText(entity, links, texts));
+      totals.observations += texts.length;
     }
-    const totals = { observations: [...found.texts.values()].reduce((sum, list) => sum + list.length, 0), relations: found.relations };
     await write(join(directory, "README.md"), indexText(found.entities, names, totals, new Set([...found.out.keys(), ...found.in.keys()])));
     context.out.line(`${found.entities.length} notes and README.md written to ${directory}.`);
     return 0;
@@ -94,18 +95,43 @@ const page = object({
       observations: number,
     }),
   ),
-  observations: listOf(object({ entity: string, type: string, content: string, importance: number, createdAt: string })),
   relations: listOf(object({ from: string, to: string, type: string, strength: number })),
 });
+const observations = listOf(object({ entity: string, id: string, type: string, content: string, importance: number, createdAt: string }));
 
 const byImportance = (a: NoteEntity, b: NoteEntity): number =>
   b.importance - a.importance || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
 
-/** All pages. */
-async function everything({ gateway }: CommandContext) {
+/** Every entity by id with what is known of it. Only one entity's texts are in memory, and a page of those to come. */
+async function* notesOf({ gateway }: CommandContext, entities: readonly NoteEntity[]) {
+  const road = await gateway();
+  const inOrder = [...entities].sort((a, b) => (a.id < b.id ? -1 : 1));
+  let at = 0;
+  let texts: NoteText[] = [];
+  for (let after: { entity: string; createdAt: string; id: string } | undefined; ; ) {
+    const found = readAnswer(observations, await road.ask("owner/vault-observations", after === undefined ? {} : { after }));
+    for (const { entity: of, id: _, ...text } of found) {
+      for (let entity = inOrder[at]; entity !== undefined && entity.id < of; entity = inOrder[++at]) {
+        yield { entity, texts };
+        texts = [];
+      }
+      // Of an entity that came since the list was read there is no note yet.
+      if (inOrder[at]?.id === of) texts.push(text);
+    }
+    const last = found.at(-1);
+    if (last === undefined) break;
+    after = { entity: last.entity, createdAt: last.createdAt, id: last.id };
+  }
+  for (let entity = inOrder[at]; entity !== undefined; entity = inOrder[++at]) {
+    yield { entity, texts };
+    texts = [];
+  }
+}
+
+/** All entities, the most important first, and how they are related. */
+async function entitiesAndLinks({ gateway }: CommandContext) {
   const road = await gateway();
   const entities: NoteEntity[] = [];
-  const texts = new Map<string, NoteText[]>();
   const out = new Map<string, Edge[]>();
   const incoming = new Map<string, Edge[]>();
   const push = <T>(map: Map<string, T[]>, key: string, value: T) => {
@@ -118,9 +144,8 @@ async function everything({ gateway }: CommandContext) {
     const last = entities.at(-1);
     const found = readAnswer(page, await road.ask("owner/vault", last === undefined ? {} : { after: last.id }));
     // Pages come by id; the notes and the index go by importance.
-    if (found.entities.length === 0) return { entities: entities.sort(byImportance), texts, out, in: incoming, relations };
+    if (found.entities.length === 0) return { entities: entities.sort(byImportance), out, in: incoming, relations };
     entities.push(...found.entities);
-    for (const { entity, ...observation } of found.observations) push(texts, entity, observation);
     for (const { from, to, ...edge } of found.relations) {
       push(out, from, { ...edge, other: to });
       push(incoming, to, { ...edge, other: from });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { int8, query, timestamp, uuid, uuidArray } from "../codecs.ts";
 import { isVouchedFor } from "./entities.ts";
-import { inScope, isServed } from "./predicates.ts";
+import { inScope, isServed, keyedInScope } from "./predicates.ts";
 
 const Entity = z.object({
   id: uuid,
@@ -43,14 +43,35 @@ export const vaultRelations = query(
   order by r.from_entity, r.relation_type, r.to_entity, r.id`,
 );
 
-const Observation = z.object({ entity: uuid, type: z.string(), content: z.string(), importance: z.number(), createdAt: timestamp });
+const Observation = z.object({
+  entity: uuid,
+  id: uuid,
+  type: z.string(),
+  content: z.string(),
+  importance: z.number(),
+  createdAt: timestamp,
+});
 export type VaultObservation = z.output<typeof Observation>;
 
+const observation = sql`o.entity_id as entity, o.id, o.observation_type as type, o.content, o.importance, o.created_at as "createdAt"`;
+
+/** What else is known of the entity of a row, behind that row: the newest first. Plan: idx_obs_entity from where the row stands. */
+export const vaultObservationsBehind = query(
+  Observation,
+  (q: { entity: string; createdAt: string; id: string; scope: Scope; limit: number }) => sql`
+  select ${observation} from brain_observations as o
+  where o.entity_id = ${q.entity}::uuid and o.created_at <= ${q.createdAt}::timestamptz
+    and (o.created_at < ${q.createdAt}::timestamptz or o.id > ${q.id}::uuid) and ${isServed("o")} and ${keyedInScope("o", q.scope)}
+  order by o.entity_id, o.created_at desc, o.id
+  limit ${q.limit}::int`,
+);
+
+/** What is known of the entities behind one, entity by entity, the newest first. Plan: idx_obs_entity. */
 export const vaultObservations = query(
   Observation,
-  (q: { ids: readonly string[]; scope: Scope }) => sql`
-  select o.entity_id as entity, o.observation_type as type, o.content, o.importance, o.created_at as "createdAt"
-  from brain_observations as o
-  where o.entity_id = any(${uuidArray(q.ids)}) and ${isServed("o")} and ${inScope("o", q.scope)}
-  order by o.entity_id, o.observation_type, o.created_at desc, o.id`,
+  (q: { afterEntity: string; scope: Scope; limit: number }) => sql`
+  select ${observation} from brain_observations as o
+  where o.entity_id > ${q.afterEntity}::uuid and ${isServed("o")} and ${keyedInScope("o", q.scope)}
+  order by o.entity_id, o.created_at desc, o.id
+  limit ${q.limit}::int`,
 );

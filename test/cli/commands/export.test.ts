@@ -50,15 +50,30 @@ test("a memory forges no link, no front matter and no heading", () => {
   expect(note).toContain("- 2026-05-04 _(importance 0.50)_ see \\[\\[Bank\\]\\]\n  \\---\n  \\# top\n  \\<script>");
 });
 
+const at = (second: number) => `2026-05-04T00:00:0${second}.000000+00:00`;
+/** Two pages of observations, the second of which begins inside of an entity. */
+const pages = [
+  [
+    { entity: "1", id: "a", type: "fact", content: "listens on 8080", importance: 0.5, createdAt: at(4) },
+    { entity: "1", id: "b", type: "decision", content: "is written in Go", importance: 0.5, createdAt: at(3) },
+  ],
+  [
+    { entity: "1", id: "c", type: "fact", content: "has a cache", importance: 0.5, createdAt: at(2) },
+    { entity: "15", id: "d", type: "fact", content: "came meanwhile", importance: 0.5, createdAt: at(1) },
+    { entity: "3", id: "e", type: "fact", content: "stands alone", importance: 0.5, createdAt: at(0) },
+  ],
+  [],
+];
 const vault: Script = {
   answer: ({ method, params }) => {
-    if (method !== "owner/vault" || params.after !== undefined) return { entities: [], relations: [], observations: [] };
+    if (method === "owner/vault-observations") {
+      const after = params.after;
+      return pages[after === undefined ? 0 : pages.findIndex((page) => page.at(-1)?.id === Reflect.get(Object(after), "id")) + 1];
+    }
+    if (params.after !== undefined) return { entities: [], relations: [] };
     return {
       entities: [entity("1", "api"), entity("2", "broker"), entity("3", "alone")],
       relations: [{ from: "1", to: "2", type: "uses", strength: 0.9 }],
-      observations: [
-        { entity: "1", type: "fact", content: "listens on 8080", importance: 0.5, createdAt: "2026-05-04T00:00:00.000000+00:00" },
-      ],
     };
   },
 };
@@ -71,7 +86,20 @@ test("export writes a note for each entity, links both ways, and an index", asyn
   expect(readFileSync(join(directory, "api.md"), "utf8")).toContain("→ [[broker]]");
   expect(readFileSync(join(directory, "broker.md"), "utf8")).toContain("← [[api]]");
   const index = readFileSync(join(directory, "README.md"), "utf8");
-  expect(index).toContain("3 entities, 1 observations, 1 relations.");
+  expect(index).toContain("3 entities, 4 observations, 1 relations.");
+  expect(readFileSync(join(directory, "api.md"), "utf8").split("\n").slice(-9)).toEqual([
+    "## decision",
+    "",
+    "- 2026-05-04 _(importance 0.50)_ is written in Go",
+    "",
+    "## fact",
+    "",
+    "- 2026-05-04 _(importance 0.50)_ listens on 8080",
+    "- 2026-05-04 _(importance 0.50)_ has a cache",
+    "",
+  ]);
+  expect(readFileSync(join(directory, "broker.md"), "utf8")).not.toContain("## fact");
+  expect(readFileSync(join(directory, "alone.md"), "utf8")).toContain("stands alone");
   expect(index).toContain("## Without a relation (1)\n\n- [[alone]]");
 });
 
@@ -97,7 +125,7 @@ test.skipIf(process.platform === "win32")("it writes through no link that leads 
 });
 
 test("an empty memory is an error, and leaves no directory behind", async () => {
-  const host = fakeHost({ answer: () => ({ entities: [], relations: [], observations: [] }) });
+  const host = fakeHost({ answer: () => ({ entities: [], relations: [] }) });
   expect(await runCli(["export", join(host.home, "vault")], host)).toBe(1);
   expect(existsSync(join(host.home, "vault"))).toBe(false);
 });
