@@ -105,7 +105,7 @@ function owned(owner: OwnerRecord | undefined, dataDir: string): MemoryError {
       : `process ${owner.pid} (version ${owner.version}, ${addressWords(owner.address)}, since ${owner.since})`;
   return new MemoryError(
     "conflict",
-    `The data directory ${dataDir} belongs to ${who}, which is alive; nothing was started or written. Use that one, stop it first, or set CUBA_DATA_DIR to another directory.`,
+    `The data directory ${dataDir} belongs to ${who}, which is alive; nothing was started or written. Use that one, end that process first, or set CUBA_DATA_DIR to another directory.`,
   );
 }
 

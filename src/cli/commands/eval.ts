@@ -124,6 +124,10 @@ async function measure(args: Settings, { gateway, host, out }: CommandContext): 
   const { report, text: shown } = readAnswer(evaluated, answer);
   if (args.json) out.json(report);
   else out.line(shown);
+  if (args.dataset === undefined)
+    out.note(
+      "These are the three built-in questions: they show that search answers, not how well it answers yours. --dataset FILE measures your own.",
+    );
   return 0;
 }
 

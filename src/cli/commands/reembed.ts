@@ -47,7 +47,7 @@ export default command({
 
 function show({ updated, failed, remaining }: Shaped<typeof report>, all: boolean, line: (text: string) => void): void {
   line(`${updated} vectors computed, ${failed} failed, ${remaining} still to do.`);
-  if (all || updated > RECALIBRATE_FROM) line("A threshold for abstaining that was measured before no longer holds; measure it again.");
+  if (all || updated > RECALIBRATE_FROM) line("If calibrate has measured a threshold before, it no longer holds: run it again.");
 }
 
 async function changeLength(dimensions: number, apply: boolean, { host, out }: CommandContext): Promise<number> {

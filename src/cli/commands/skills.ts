@@ -45,7 +45,10 @@ export default command({
     const stale = await staleSkills(directory, taken);
     const isGone = minReliability > 0 ? "gone or below the wanted reliability" : "gone";
     if (recipes.length === 0) out.line("There are no procedures yet; cuba_receta action=add stores one.");
-    else out.line(`${written} skills written to ${directory}, ${recipes.length - wanted.length} below the wanted reliability.`);
+    else
+      out.line(
+        `${written} ${written === 1 ? "skill" : "skills"} written to ${directory}, ${recipes.length - wanted.length} below the wanted reliability.`,
+      );
     for (const file of foreign) out.note(`${file} is somebody else's and was left as it is.`);
     if (stale.length > 0 && apply) {
       const { rm } = await import("node:fs/promises");

@@ -83,7 +83,7 @@ const floorOf = (label: string) => (/e5/.test(label) ? E5_FLOOR : TOPIC_FLOOR);
 
 const NOTHING = "Nothing in memory relates to this claim: treat it as unverified.";
 const NO_JUDGE =
-  "Related material exists, but nobody judged whether it asserts the claim: no judge is installed or chosen, and being on topic is not support.";
+  "Related material exists, but nobody judged whether it asserts the claim: no judge is installed or chosen, and being on topic is not support. 'memory-industry models nli' installs one.";
 const UNDECIDED = "Related material exists, but none of it was found to assert the claim: being on topic is not support.";
 const TOLD: Readonly<Record<Exclude<Grounding["level"], "unknown">, string>> = {
   verified: "Stored evidence supports the claim.",

@@ -133,8 +133,9 @@ export const corpusSize = query(
 
 /** Entities without any relation, in [0, 1]; null where there is no entity. */
 export const isolatedShare = query(
-  z.object({ share: float8.nullable() }),
+  z.object({ entities: int8, share: float8.nullable() }),
   () => sql`
-  select avg(case when exists (select from brain_relations as r where r.from_entity = e.id or r.to_entity = e.id) then 0 else 1 end)::float8 as share
+  select count(*) as entities,
+    avg(case when exists (select from brain_relations as r where r.from_entity = e.id or r.to_entity = e.id) then 0 else 1 end)::float8 as share
   from brain_entities as e`,
 );

@@ -46,6 +46,7 @@ describe("eval", () => {
       },
     });
     expect(host.out()).toBe("nDCG@5=0.5000\n");
+    expect(host.err()).toBe("");
   });
 
   test("--json prints the report alone", async () => {
@@ -53,6 +54,8 @@ describe("eval", () => {
     await runCli(["eval", "--json"], host);
     expect(JSON.parse(host.out())).toEqual({ samples: 3 });
     expect(host.sent[0]?.params).not.toHaveProperty("dataset");
+    // Three questions that nobody wrote for this memory: a nought says nothing about it.
+    expect(host.err()).toContain("three built-in questions");
   });
 
   test("--load fills first; alone it measures nothing", async () => {
