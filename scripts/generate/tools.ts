@@ -12,12 +12,27 @@ const BYTES_PER_TOKEN = 4;
 const catalogue = (profile: string) => listing(tools, profile);
 const bytesOf = (profile: string) => Buffer.byteLength(JSON.stringify({ tools: catalogue(profile) }));
 
+interface Parameter {
+  readonly type?: unknown;
+  readonly description?: unknown;
+  readonly enum?: unknown;
+  readonly items?: Parameter & { readonly properties?: Readonly<Record<string, Parameter>>; readonly required?: readonly string[] };
+}
+
+/** What a list holds: ` of string`, or the keys of its objects, ` of {do, run?, expect?}`. */
+function itemsOf(items: Parameter["items"]): string {
+  if (items === undefined) return "";
+  const { properties, required = [], type } = items;
+  if (properties === undefined) return typeof type === "string" ? ` of ${type}` : "";
+  return ` of {${Object.keys(properties)
+    .map((key) => (required.includes(key) ? key : `${key}?`))
+    .join(", ")}}`;
+}
+
 function parameters(schema: JsonSchema): string[] {
-  const properties: Readonly<Record<string, { readonly type?: unknown; readonly description?: unknown; readonly enum?: unknown }>> = Object(
-    Reflect.get(schema, "properties"),
-  );
-  return Object.entries(properties).map(([name, { type, description, enum: values }]) => {
-    const kind = Array.isArray(values) ? values.join(", ") : typeof type === "string" ? type : "";
+  const properties: Readonly<Record<string, Parameter>> = Object(Reflect.get(schema, "properties"));
+  return Object.entries(properties).map(([name, { type, description, enum: values, items }]) => {
+    const kind = Array.isArray(values) ? values.join(", ") : typeof type === "string" ? `${type}${itemsOf(items)}` : "";
     return `| \`${name}\` | ${kind.replaceAll("|", "\\|")} | ${String(description ?? "").replaceAll("|", "\\|")} |`;
   });
 }

@@ -108,7 +108,8 @@ export const secondsOrOff = (most: number): Kind<number> => ({
 
 /** A decimal number in [least, most]. */
 export const decimal = (least: number, most: number): Kind<number> => ({
-  expected: `a number from ${least} to ${most}`,
+  // The ends of what a number can be are no bounds that a person knows.
+  expected: least === Number.MIN_VALUE && most === Number.MAX_VALUE ? "a number above 0" : `a number from ${least} to ${most}`,
   format: "number",
   read: (raw) => {
     const value = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(raw) ? Number(raw) : Number.NaN;

@@ -45,6 +45,15 @@ test("each decision has a number of its own, and its title has the same", () => 
   expect(mistitled).toEqual([]);
 });
 
+test("the words after npm test in CONTRIBUTING find test files", () => {
+  const files = [...new Bun.Glob("test/**/*.test.ts").scanSync({ cwd: root })].map((file) => file.replaceAll("\\", "/"));
+  const asked = quoted(readFileSync(join(root, "CONTRIBUTING.md"), "utf8")).flatMap((code) =>
+    (code.match(/^npm test -- (.+)$/)?.[1] ?? "").split(" ").filter((word) => word !== ""),
+  );
+  expect(asked).toContain("tools/");
+  expect(asked.filter((word) => !files.some((file) => file.includes(word)))).toEqual([]);
+});
+
 test("there are documents to read", () => {
   expect(documents).toContain("README.md");
   expect(documents).toContain("CONTRIBUTING.md");
