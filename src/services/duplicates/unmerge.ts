@@ -75,8 +75,11 @@ export function createUnmerge({ db, queue }: { readonly db: Database; readonly q
           const { entity, ...parts } = each;
           const from = holders.find(({ id }) => holdersOf(entity.id).includes(id));
           const taken = { ...parts, loser: entity.id, name: entity.name, holders: holdersOf(entity.id) };
-          for (const statement of unfoldEntity(taken)) await tx.run(statement);
-          restored.push({ name: entity.name, from: from?.name ?? "", observations: parts.observations.length });
+          const { before, observations, after } = unfoldEntity(taken);
+          for (const statement of before) await tx.run(statement);
+          const came = await tx.run(observations);
+          for (const statement of after) await tx.run(statement);
+          restored.push({ name: entity.name, from: from?.name ?? "", observations: came });
         }
         return {
           restored: restored.reverse(),

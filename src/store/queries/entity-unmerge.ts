@@ -41,12 +41,20 @@ export interface Unfold {
   readonly syncAliases: readonly string[];
 }
 
-/** Statements for one loser that is there again, in order, for one transaction. What was moved on or deleted since stays as it is. */
-export function unfoldEntity(q: Unfold): SQL[] {
+/** Statements in the order in which they run. */
+export interface Unfolding {
+  readonly before: readonly SQL[];
+  /** Takes the observations back; touches as many as are still there. */
+  readonly observations: SQL;
+  readonly after: readonly SQL[];
+}
+
+/** For one loser that is there again, in one transaction. What was moved on or deleted since stays as it is. */
+export function unfoldEntity(q: Unfold): Unfolding {
   const holders = uuidArray(q.holders);
   const mine = sql`entity_id = any(${holders})`;
   const names = [q.name, ...q.aliases].filter((name) => !q.winnerAliases.includes(name));
-  return [
+  const before = [
     sql`delete from brain_entity_aliases where ${mine} and alias_text = any(${textArray(names)})`,
     sql`
   insert into brain_entity_aliases (entity_id, alias_text)
@@ -56,9 +64,11 @@ export function unfoldEntity(q: Unfold): SQL[] {
   update brain_observation_chunks as c set embedding = null, embedding_model = null
   from brain_observations as o
   where c.observation_id = o.id and o.id = any(${uuidArray(q.observations)}) and o.entity_id = any(${holders})`,
-    sql`
+  ];
+  const observations = sql`
   update brain_observations set entity_id = ${q.loser}::uuid, embedding = null, embedding_model = null
-  where id = any(${uuidArray(q.observations)}) and ${mine}`,
+  where id = any(${uuidArray(q.observations)}) and ${mine}`;
+  const after = [
     sql`
   update brain_episodes set entity_id = ${q.loser}::uuid, embedding = null, embedding_model = null
   where id = any(${uuidArray(q.episodes)}) and ${mine}`,
@@ -85,4 +95,5 @@ export function unfoldEntity(q: Unfold): SQL[] {
   where (table_name = 'brain_entities' and row_id = ${q.loser}::uuid)
      or (table_name = 'brain_relations' and row_id in (select was.id from jsonb_populate_recordset(null::brain_relations, ${json(q.relations)}) as was))`,
   ];
+  return { before, observations, after };
 }

@@ -251,6 +251,20 @@ eachEngine("entities that are one", (engine) => {
     ]);
   });
 
+  test("what was deleted since a merge is not said to have come back", async () => {
+    const [loser, winner] = [await create("api-server"), await create("API gateway")];
+    const [gone] = await observe(loser, "listens on 8080");
+    await observe(loser, "speaks HTTP/2");
+    const folds = [{ loser, winner }];
+    const snapshot = JSON.parse(JSON.stringify({ folds, entities: await duplicates().snapshot(everything, folds) }));
+    await duplicates().fold(everything, folds);
+    await rows(engine.db, sql`delete from brain_observations where id = ${String(gone?.id)}::uuid returning id`);
+    expect(await unmerge().undo(everything, snapshot)).toEqual({
+      restored: [{ name: "api-server", from: "API gateway", observations: 1 }],
+      skipped: [],
+    });
+  });
+
   test("a chain of merges is taken apart as a whole", async () => {
     const [a, b, c] = [await create("a"), await create("b"), await create("c")];
     for (const id of [a, b, c]) await observe(id, `about ${id}`);
