@@ -1,5 +1,6 @@
 /** The composition root: configuration in, the running product out. Calls every constructor; nobody else does. */
 
+import { commandLine } from "../cli/output.ts";
 import { nodeName as nodeNameOf } from "../config/environment.ts";
 import type { Config } from "../config/load.ts";
 import { availableMb } from "../config/machine-readings.ts";
@@ -49,6 +50,7 @@ import { startJobs } from "./jobs.ts";
 import { chatFacts, ladderFor, nonce } from "./judge.ts";
 import { type Models, openModels, warmReranker } from "./models.ts";
 import { ownerMethods } from "./owner-methods.ts";
+import { typedProgram } from "./process.ts";
 import { recallMethod } from "./recall-method.ts";
 import { composeRecords } from "./records.ts";
 import { composeSearch } from "./search.ts";
@@ -210,6 +212,7 @@ function assemble(
     log,
     handlerTimeoutMs: settings.HANDLER_TIMEOUT_SECS.value * 1_000,
     profile: settings.TOOL_PROFILE.value,
+    typed: commandLine(typedProgram(), []),
     resources: createResourceMethods(dispatcher, createResources({ db, compaction: records.compaction })),
     ownerMethods: ownerMethods({
       models,

@@ -40,9 +40,11 @@ export interface McpServerParts {
   readonly profile: string | undefined;
   readonly ownerMethods: ReadonlyMap<string, OwnerMethod>;
   readonly resources: ResourceMethods;
+  /** What starts this program from a shell of this machine, as one line. Answers call it `memory-industry`. */
+  readonly typed?: string;
 }
 
-const instructions =
+const INSTRUCTIONS =
   "Long-term memory of this project. Call cuba_contexto first; ask cuba_faro before answering from memory: a result is a lead, not a proof (mode=verify checks a claim).\n" +
   "Store what outlives the task with cuba_cronica. Start with cuba_jornada action=start, end with action=end and a summary.";
 
@@ -51,6 +53,8 @@ const inFlightKey = (owner: string, id: RequestId) => `${owner}\n${typeof id}:${
 
 export function createMcpServer(parts: McpServerParts): McpServer {
   const { tools, dispatcher, identity, log, handlerTimeoutMs } = parts;
+  const spelled =
+    parts.typed === undefined || parts.typed === "memory-industry" ? "" : `\nIn a shell, 'memory-industry' is: ${parts.typed}`;
   const running = new Map<string, AbortController>();
   const listings = new Map<string, unknown>();
 
@@ -97,7 +101,8 @@ export function createMcpServer(parts: McpServerParts): McpServer {
         protocolVersion: version,
         capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
         serverInfo: { name: "MemoryIndustry", version: VERSION },
-        instructions,
+        // An agent would run the command that an answer names. Over HTTP it may sit at another machine, which our paths are no business of.
+        instructions: peer.transport === "http" ? INSTRUCTIONS : INSTRUCTIONS + spelled,
       };
     };
 

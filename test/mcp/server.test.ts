@@ -25,6 +25,7 @@ function harness(
   options: {
     reachable?: boolean;
     timeoutMs?: number;
+    typed?: string;
     read?: (ctx: CallContext) => Promise<string>;
     run?: (ctx: CallContext, words: string) => Promise<Record<string, unknown>>;
   } = {},
@@ -77,6 +78,7 @@ function harness(
         contents: [{ uri, mimeType: "text/plain", text: await (options.read ?? (async () => "read"))(await opening.open(false)) }],
       }),
     },
+    ...(options.typed === undefined ? {} : { typed: options.typed }),
     ownerMethods: new Map([["owner/probe", async (params) => ({ asked: params.what })]]),
   });
   const connect = (peer: Partial<PeerInfo> = {}, send?: (message: OutgoingMessage) => void) =>
@@ -263,6 +265,18 @@ describe("the protocol layer", () => {
       capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
       instructions: expect.stringContaining("cuba_contexto first"),
     });
+  });
+
+  test("says how a shell starts the program where it does not know its name, but not to another machine", async () => {
+    const told = async (typed: string, peer: Partial<PeerInfo> = {}) =>
+      resultOf(await harness({ typed }).connect(peer).handle({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} })) as unknown as {
+        instructions: string;
+      };
+    expect((await told("/opt/bun '/my clone/src/main.ts'")).instructions).toEndWith(
+      "\nIn a shell, 'memory-industry' is: /opt/bun '/my clone/src/main.ts'",
+    );
+    for (const { instructions } of [await told("memory-industry"), await told("/opt/bun /c/src/main.ts", { transport: "http" })])
+      expect(instructions).toEndWith("end with action=end and a summary.");
   });
 
   test("gives no answer to a cancelled call, and tells string and number ids apart", async () => {
