@@ -1,7 +1,8 @@
 /**
  * Which questions the abstention gate refuses, its rule fitted as `calibrate` fits it on half of the questions that a memory answers and shown on the other half: as
  * the memory stands, and with the memories that answer them left out. Off topic are, on XQuAD-R, the questions about the half of the articles that is not
- * stored; on the public corpus those that are marked so, and those marked `absent` make a column of their own. What a search finds for a question is measured
+ * stored; on the public corpus those that are marked so, and those marked `absent` make a column of their own. Beside the answers marked `relevant` an
+ * earlier memory may say what held before (`grades` 1), which answers the question too where the newer one is gone: one column leaves those out as well. What a search finds for a question is measured
  * once; only the halves are drawn anew, twenty times a set. Beside it the profile: what each statistic alone could refuse, drawn where 95 % of all answerable
  * questions pass.
  *
@@ -14,7 +15,12 @@ import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { everydayQuestions } from "../../src/domain/retrieval/abstention/everyday-questions.ts";
-import { meaningStatisticNames, type StatisticName, wordStatisticNames } from "../../src/domain/retrieval/abstention/rule.ts";
+import {
+  matchedStatisticNames,
+  meaningStatisticNames,
+  type StatisticName,
+  wordStatisticNames,
+} from "../../src/domain/retrieval/abstention/rule.ts";
 import { mean } from "../../src/domain/retrieval/metrics.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -24,7 +30,7 @@ import { createVectors } from "../../src/services/embedding/vectors.ts";
 import { loadCorpus } from "../../src/services/evaluation/corpus.ts";
 import { type Question, readDataset } from "../../src/services/evaluation/dataset.ts";
 import { byRule } from "../../src/services/search/gate/gate.ts";
-import { measured } from "../../src/services/search/gate/measure-threshold.ts";
+import { measured, tokenSpaceOf, withMatch } from "../../src/services/search/gate/measure-threshold.ts";
 import { createProbe, type Probe } from "../../src/services/search/gate/probe.ts";
 import type { GateStatistics } from "../../src/services/search/gate/statistics.ts";
 import { type CorpusProject, corpusFile, corpusProjects } from "../support/corpus.ts";
@@ -44,6 +50,8 @@ interface Trial {
   readonly memories: readonly Memory[];
   /** Questions that it answers. */
   readonly about: readonly Question[];
+  /** By question: every memory that says anything of it, the outdated ones too; only where that is more than the answers. */
+  readonly alsoAbout: ReadonlyMap<string, readonly string[]>;
   readonly offTopic: readonly Question[];
   /** Questions that sound like this memory and are answered nowhere. */
   readonly unwritten: readonly Question[];
@@ -86,10 +94,17 @@ function xquad(language: string, split: number): Trial {
   return {
     memories: memories.filter(({ entity }) => stored.has(entity)),
     about: questions.filter(isStored),
+    alsoAbout: new Map(),
     offTopic: questions.filter((question) => !isStored(question)),
     unwritten: [],
   };
 }
+
+const graded = z.looseObject({
+  query: z.string(),
+  relevant_ids: z.array(z.string()).default([]),
+  grades: z.record(z.string(), z.number()).default({}),
+});
 
 function publicCorpus(project: CorpusProject): Trial {
   const { questions } = readDataset(readFileSync(corpusFile(project, "questions"), "utf8"));
@@ -97,6 +112,12 @@ function publicCorpus(project: CorpusProject): Trial {
   return {
     memories: linesOf(corpusFile(project, "corpus")).map((line) => memory.parse(JSON.parse(line))),
     about: questions.filter(({ abstain, relevantIds }) => !abstain && relevantIds.length > 0),
+    alsoAbout: new Map(
+      linesOf(corpusFile(project, "questions"))
+        .map((line) => graded.parse(JSON.parse(line)))
+        .filter(({ relevant_ids: answers, grades }) => Object.keys(grades).some((id) => !answers.includes(id)))
+        .map(({ query, relevant_ids: answers, grades }) => [query, [...new Set([...answers, ...Object.keys(grades)])]]),
+    ),
     offTopic: marked("off_topic"),
     unwritten: marked("absent"),
   };
@@ -116,6 +137,8 @@ const probe = createProbe({ db, embedder });
 /** What a search finds for each question of a memory. */
 interface Found {
   readonly about: readonly Probe[];
+  /** By question: with the outdated memories left out too. */
+  readonly bare: ReadonlyMap<string, GateStatistics>;
   readonly offTopic: readonly GateStatistics[];
   readonly unwritten: readonly GateStatistics[];
   readonly everyday: readonly GateStatistics[];
@@ -132,53 +155,67 @@ async function find(name: string, half: number): Promise<Found> {
   const ctx = benchContext({ kind: "project", id });
   const lines = trial.memories.map((row) => JSON.stringify({ ...row, id: idOf.get(row.id) }));
   await loadCorpus({ db, chunks, queue }, ctx, lines.join("\n"), 3_600_000);
-  const options = { alive: new Set(idOf.values()), distribution: undefined, withMeaning: true };
+  const space = await tokenSpaceOf({ db, embedder, everyday: everydayQuestions }, ctx);
+  const options = { alive: new Set(idOf.values()), distribution: undefined, withMeaning: true, space };
   const foreign = async (queries: readonly string[]) => {
     const found: GateStatistics[] = [];
     for (const query of queries) found.push((await probe(ctx, { query, relevantIds: [], abstain: true }, options)).present);
     return found;
   };
   const about: Probe[] = [];
-  for (const { query, relevantIds } of trial.about)
-    about.push(await probe(ctx, { query, relevantIds: relevantIds.map((each) => idOf.get(each) ?? each), abstain: false }, options));
+  const bare = new Map<string, GateStatistics>();
+  const stored = (ids: readonly string[]) => ids.map((each) => idOf.get(each) ?? each);
+  for (const { query, relevantIds } of trial.about) {
+    about.push(await probe(ctx, { query, relevantIds: stored(relevantIds), abstain: false }, options));
+    const also = trial.alsoAbout.get(query);
+    const { absent } = also === undefined ? {} : await probe(ctx, { query, relevantIds: stored(also), abstain: false }, options);
+    if (absent !== undefined) bare.set(query, absent);
+  }
   console.error(
-    `${name} ${half}: ${lines.length} memories, ${about.length} questions that they answer, ${trial.offTopic.length} off topic`,
+    `${name} ${half}: ${lines.length} memories, ${about.length} questions that they answer (${bare.size} of them by an outdated one too), ${trial.offTopic.length} off topic`,
   );
   return {
     about,
+    bare,
     offTopic: await foreign(trial.offTopic.map(({ query }) => query)),
     unwritten: await foreign(trial.unwritten.map(({ query }) => query)),
     everyday: await foreign(everydayQuestions),
   };
 }
 
-const kinds = ["answered", "offTopic", "absent", "unwritten"] as const;
+const kinds = ["answered", "offTopic", "absent", "bare", "unwritten"] as const;
+const models = ["e5", "e5 pooled", "no model"] as const;
 type Shares = Readonly<Record<(typeof kinds)[number], number>>;
 const share = (refused: readonly boolean[]) => (refused.length === 0 ? Number.NaN : mean(refused.map((one) => (one ? 1 : 0))));
-const withoutMeaning = (found: GateStatistics): GateStatistics => ({ ...found, meaning: undefined });
 const absentOf = ({ absent }: Probe) => (absent === undefined ? [] : [absent]);
 
 /** Fitted on half of the answerable questions, shown on the others and on all that have no answer. */
-function shown(found: Found, split: number, alpha: number, model: "e5" | "no model"): Shares {
+function shown(found: Found, split: number, alpha: number, model: (typeof models)[number]): Shares {
   const about = shuffled(found.about, split + 100);
   const [fit, rest] = [about.filter((_, at) => at % 2 === 0), about.filter((_, at) => at % 2 === 1)];
   const words = measured(wordStatisticNames, fit, found.everyday, (each) => each.words, alpha)?.rule;
   const meaning = measured(meaningStatisticNames, fit, found.everyday, (each) => each.meaning, alpha)?.rule;
-  const thresholds = { words, meaning: model === "e5" ? meaning : undefined, distance: undefined, outdated: undefined };
+  const read = model === "e5" ? measured(matchedStatisticNames, fit, found.everyday, withMatch, alpha)?.rule : undefined;
+  const matched = read && { rule: read, space: { mean: new Float32Array(), axes: [] } };
+  const thresholds = { words, meaning: model === "no model" ? undefined : meaning, matched, distance: undefined, outdated: undefined };
   const isRefused = (each: GateStatistics) =>
-    byRule(model === "e5" ? each : withoutMeaning(each), thresholds, { distance: undefined, distanceThreshold: undefined }).kind ===
-    "abstained";
+    byRule(each, thresholds, { distance: undefined, distanceThreshold: undefined }).kind === "abstained";
   return {
     answered: 1 - share(rest.map(({ present }) => isRefused(present))),
     offTopic: share(found.offTopic.map(isRefused)),
     absent: share(rest.flatMap(absentOf).map(isRefused)),
+    bare:
+      found.bare.size === 0
+        ? Number.NaN
+        : share(rest.flatMap((each) => found.bare.get(each.question.query) ?? absentOf(each)).map(isRefused)),
     unwritten: share(found.unwritten.map(isRefused)),
   };
 }
 
 /** What one statistic refuses of each kind where {@link ANSWERED} of all answerable questions pass: no fit, nothing held out. */
-function alone(founds: readonly Found[], name: StatisticName): Omit<Shares, "answered"> {
-  const figureOf = (found: GateStatistics) => (name === "coverage" || name === "known" ? found.words[name] : (found.meaning?.[name] ?? 0));
+function alone(founds: readonly Found[], name: StatisticName): Omit<Shares, "answered" | "bare"> {
+  const figureOf = (found: GateStatistics) =>
+    name === "coverage" || name === "known" ? found.words[name] : name === "match" ? (found.match ?? 0) : (found.meaning?.[name] ?? 0);
   const present = founds.flatMap(({ about }) => about.map((each) => figureOf(each.present))).sort((a, b) => a - b);
   const line = present[Math.floor(present.length * (1 - ANSWERED))] ?? 0;
   const refused = (of: (found: Found) => readonly GateStatistics[]) => share(founds.flatMap(of).map((found) => figureOf(found) < line));
@@ -201,8 +238,10 @@ for (const name of given("--sets", "en,es,zh,harbor,quill").split(",")) {
   const halves = corpusProjects.some((each) => each === name) ? 1 : STORED;
   const founds: Found[] = [];
   for (let half = 1; half <= halves; half++) founds.push(await find(name, half));
-  console.log(`\n${"set".padEnd(17)} alpha | answerable answered | off topic refused | answer left out, refused | sounds like it, refused`);
-  for (const model of ["e5", "no model"] as const)
+  console.log(
+    `\n${"set".padEnd(17)} alpha | answerable answered | off topic refused | answer left out, refused | the outdated too | sounds like it, refused`,
+  );
+  for (const model of models)
     for (const alpha of ALPHAS) {
       const runs = Array.from({ length: SPLITS }, (_, at) => founds[at % founds.length]).flatMap((found, at) =>
         found === undefined ? [] : [shown(found, at, alpha, model)],
@@ -211,7 +250,7 @@ for (const name of given("--sets", "en,es,zh,harbor,quill").split(",")) {
         `${`${name} ${model}`.padEnd(17)} ${alpha.toFixed(2)}  | ${kinds.map((kind) => cell(runs.map((run) => run[kind]))).join(" | ")}`,
       );
     }
-  for (const statistic of meaningStatisticNames) {
+  for (const statistic of matchedStatisticNames) {
     const { offTopic, absent, unwritten } = alone(founds, statistic);
     console.log(
       `${name} ${statistic} alone, ${percent(ANSWERED)} of all answered: off topic ${percent(offTopic)}, left out ${percent(absent)}` +

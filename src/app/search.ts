@@ -17,7 +17,7 @@ export function composeSearch(
 ): { readonly search: Search; readonly thresholdMeasure: ThresholdMeasure; readonly forgetDistributions: () => void } {
   const { embedder, reranker, judge, rerank } = models;
   const { FUSION, ENTITY_FACTOID, OOD_THRESHOLD, OOD_FIT_LIMIT } = models.config.settings;
-  const gate = createGate({ db, threshold: OOD_THRESHOLD.value, fitLimit: OOD_FIT_LIMIT.value, clock });
+  const gate = createGate({ db, embedder, threshold: OOD_THRESHOLD.value, fitLimit: OOD_FIT_LIMIT.value, clock });
   return {
     search: createSearch({
       db,

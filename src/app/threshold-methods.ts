@@ -64,7 +64,7 @@ const reportJson = (r: ThresholdReport, project: string | undefined): Readonly<R
   skipped_without_answer: r.gone,
   answers_guessed: r.guessed,
   guaranteed: r.guaranteed,
-  meaning: ruleJson(r.meaning),
+  meaning: ruleJson(r.matched ?? r.meaning),
   words: ruleJson(r.words),
   applied: r.applied,
 });

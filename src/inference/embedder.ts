@@ -1,5 +1,6 @@
 /** The product's embedder: one model in one worker, loaded once and on demand, questions before passages. */
 import { embeddingLabel } from "../domain/embedding-text.ts";
+import type { TokenVectors } from "../domain/retrieval/abstention/word-match.ts";
 import type { Clock } from "../kernel/deadline.ts";
 import { type MemoryError, unavailable } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -42,7 +43,7 @@ const LIMITS = { loadMs: 300_000, textMs: 60_000 };
  */
 export async function createEmbedder(options: EmbedderOptions): Promise<Embedder> {
   const { limits = LIMITS } = options;
-  const lane = createLane();
+  const lane = createLane<Float32Array | TokenVectors>();
   const cache = createQueryCache(options.clock);
   const first = await options.find();
   const { settings } = first;
@@ -73,7 +74,8 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
   });
   let pumping: Promise<void> | undefined;
 
-  const prefixed = (text: string, role: EmbedRole) => (role === "query" ? settings.queryPrefix : settings.passagePrefix) + text;
+  const prefixOf = (role: EmbedRole) => (role === "query" ? settings.queryPrefix : settings.passagePrefix);
+  const prefixed = (text: string, role: EmbedRole) => prefixOf(role) + text;
   const cacheKey = (text: string, found: LocatedModel) =>
     [label, settings.dimensions, settings.pooling, found.kind === "installed" ? found.fingerprint : "", prefixed(text, "query")].join("|");
 
@@ -87,14 +89,18 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
     return error.kind === "closing" ? closing() : failed(sentence(error.message));
   };
 
-  async function serve(client: WorkerClient, ticket: Ticket): Promise<void> {
+  async function serve(client: WorkerClient, ticket: Ticket<Float32Array | TokenVectors>): Promise<void> {
     const limit = setTimeout(() => void client.stop(), limits.textMs);
     try {
-      const answer = await client.ask({ kind: "embed", text: prefixed(ticket.text, ticket.role) });
-      if (answer.kind !== "vector") throw new Error(`the worker answered '${answer.kind}'`);
+      const answer = await client.ask(
+        ticket.wanted === "tokens"
+          ? { kind: "tokens", prefix: prefixOf(ticket.role), text: ticket.text }
+          : { kind: "embed", text: prefixed(ticket.text, ticket.role) },
+      );
+      if (answer.kind !== "vector" && answer.kind !== "tokens") throw new Error(`the worker answered '${answer.kind}'`);
       host.worked();
-      if (ticket.role === "query") cache.put(cacheKey(ticket.text, host.model), answer.vector);
-      ticket.resolve(answer.vector);
+      if (answer.kind === "vector" && ticket.role === "query") cache.put(cacheKey(ticket.text, host.model), answer.vector);
+      ticket.resolve(answer.kind === "vector" ? answer.vector : { pieces: answer.pieces, vectors: answer.vectors });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (error instanceof WorkerDied) host.died(reason);
@@ -125,28 +131,43 @@ export async function createEmbedder(options: EmbedderOptions): Promise<Embedder
     });
   }
 
+  /** All texts of a call stand in line at once; whoever gives up takes all of them out. */
+  async function inLine<T>(
+    texts: readonly string[],
+    signal: AbortSignal,
+    enter: (text: string, call: AbortController) => T | Promise<T>,
+  ): Promise<T[]> {
+    if (host.isClosed) throw closing();
+    if (signal.aborted) throw gaveUp(signal);
+    const call = new AbortController();
+    const onAbort = () => call.abort(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      const pending = texts.map((text) => enter(text, call));
+      if (lane.waiting > 0) wake();
+      return await Promise.all(pending);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
   return {
     label,
     dimensions: settings.dimensions,
     status: host.status,
     warm: host.warm,
     async embed(texts, role, signal) {
-      if (host.isClosed) throw closing();
-      if (signal.aborted) throw gaveUp(signal);
-      const call = new AbortController();
-      const onAbort = () => call.abort(signal.reason);
-      signal.addEventListener("abort", onAbort, { once: true });
-      try {
-        const pending = texts.map((text) => {
-          const known = role === "query" ? cache.get(cacheKey(text, host.model)) : undefined;
-          return known ?? lane.enter(text, role, call);
-        });
-        if (lane.waiting > 0) wake();
-        return await Promise.all(pending);
-      } finally {
-        signal.removeEventListener("abort", onAbort);
-      }
+      const known = (text: string) => (role === "query" ? cache.get(cacheKey(text, host.model)) : undefined);
+      const answers = await inLine(texts, signal, (text, call) => known(text) ?? lane.enter(text, role, call));
+      return answers.flatMap((answer) => (answer instanceof Float32Array ? [answer] : []));
     },
+    tokens:
+      settings.pooling === "none"
+        ? undefined
+        : async (texts, role, signal) => {
+            const answers = await inLine(texts, signal, (text, call) => lane.enter(text, role, call, "tokens"));
+            return answers.flatMap((answer) => (answer instanceof Float32Array ? [] : [answer]));
+          },
     close: () => host.close(pumping),
   };
 }

@@ -1,4 +1,5 @@
 /** Model ports: text in, numbers out. Adapters run in a worker thread; tests bring their own. */
+import type { TokenVectors } from "../domain/retrieval/abstention/word-match.ts";
 import type { Entailed } from "../domain/trust/verify.ts";
 import type { Deadline } from "../kernel/deadline.ts";
 
@@ -35,6 +36,12 @@ export interface Embedder {
    * @throws MemoryError `unavailable` where no model is installed or it fails; never a made-up vector.
    */
   embed(texts: readonly string[], role: EmbedRole, signal: AbortSignal): Promise<Float32Array[]>;
+  /**
+   * The tokens of each text and their vectors before pooling, in order. Undefined for a model that gives one vector a text and no more; one whose
+   * tokenizer cannot tell a token's text rejects, like one that fails.
+   * @throws MemoryError `unavailable`, as `embed`.
+   */
+  readonly tokens?: ((texts: readonly string[], role: EmbedRole, signal: AbortSignal) => Promise<TokenVectors[]>) | undefined;
   close(): Promise<void>;
 }
 

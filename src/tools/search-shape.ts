@@ -146,6 +146,7 @@ const gateNumbers = (measures: GateMeasures): Row => {
           best_cosine: orNull(statistics.meaning.bestCosine),
           lead: orNull(statistics.meaning.lead),
           near_word_coverage: orNull(statistics.meaning.nearCoverage),
+          word_match: orNull(statistics.match),
         }),
   };
 };

@@ -95,6 +95,29 @@ test("each role gets its own prefix", async () => {
   expect(dot(passage, bare)).toBeCloseTo(1, 5);
 });
 
+for (const tokenizer of ["unigram", "wordpiece"] as const) {
+  test(`the tokens of a text come with their own text and without prefix and special tokens: ${tokenizer}`, async () => {
+    const embedder = await tiny({
+      tokenizer,
+      words: ["query", "passage", "red", "car"],
+      queryPrefix: "query: ",
+      passagePrefix: "passage: ",
+    });
+    const [text, other] = (await embedder.tokens?.(["red car", "car"], "query", patient())) ?? [];
+    expect(text?.pieces).toEqual([" red", " car"]);
+    expect(text?.vectors).toHaveLength(2 * 32);
+    expect(other?.vectors).toEqual(text?.vectors.slice(32) ?? new Float32Array());
+    // The vector of the whole is the mean of its tokens, unit length: here of one alone.
+    const [bare] = await (await tiny({ tokenizer, words: ["red", "car"] })).embed(["car"], "passage", patient());
+    expect(dot(bare, other?.vectors)).toBeGreaterThan(0.95 * Math.sqrt(dot(other?.vectors, other?.vectors)));
+    await expect(embedder.tokens?.(["red"], "passage", AbortSignal.abort())).rejects.toMatchObject({ code: "cancelled" });
+  });
+}
+
+test("a model that pools by itself has no tokens to give", async () => {
+  expect((await tiny({ pooling: "none" })).tokens).toBeUndefined();
+});
+
 test("what is longer than the model reads is cut, and the closing special token stays", async () => {
   const embedder = await tiny({ words: ["one", "two", "three"], maxTokens: 5 });
   const [cut] = await embedder.embed(["one two three two two two"], "passage", patient());

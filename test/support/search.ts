@@ -82,7 +82,7 @@ export function faroOver(
   db: Database,
   { embedder = noEmbedder, fresh, fusion = "scores", entityLeg = true, rerank, judge, oodThreshold, clock = () => 0 }: SearchOptions = {},
 ) {
-  const gate = createGate({ db, threshold: oodThreshold, fitLimit: 5_000, clock });
+  const gate = createGate({ db, embedder, threshold: oodThreshold, fitLimit: 5_000, clock });
   const service = createSearch({ db, embedder, fresh, fusion, entityLeg, rerank, judge, gate });
   const services = {
     search: service,

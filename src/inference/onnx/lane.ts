@@ -2,10 +2,14 @@
 import { cancelled, timedOut } from "../../kernel/errors.ts";
 import type { EmbedRole } from "../port.ts";
 
-export interface Ticket {
+/** What is wanted of a text: its vector, or those of its tokens. */
+export type Wanted = "vector" | "tokens";
+
+export interface Ticket<T = Float32Array> {
   readonly text: string;
   readonly role: EmbedRole;
-  resolve(vector: Float32Array): void;
+  readonly wanted: Wanted;
+  resolve(answer: T): void;
   reject(error: unknown): void;
 }
 
@@ -19,32 +23,33 @@ export function gaveUp(signal: AbortSignal): Error {
     : cancelled();
 }
 
-export interface Lane {
+export interface Lane<T = Float32Array> {
   /**
    * Stands in line for one text of a call. Rejects when the call is aborted; a text already handed out is then finished for nobody. A text that fails takes
    * the rest of its call out of the line.
    */
-  enter(text: string, role: EmbedRole, call: AbortController): Promise<Float32Array>;
+  enter(text: string, role: EmbedRole, call: AbortController, wanted?: Wanted): Promise<T>;
   /** The next ticket, questions first; undefined where nobody waits. */
-  next(): Ticket | undefined;
+  next(): Ticket<T> | undefined;
   /** Sends everybody away with `error`. */
   clear(error: unknown): void;
   readonly waiting: number;
 }
 
-export function createLane(): Lane {
-  const lines: Readonly<Record<EmbedRole, Set<Ticket>>> = { query: new Set(), passage: new Set() };
+export function createLane<T = Float32Array>(): Lane<T> {
+  const lines: Readonly<Record<EmbedRole, Set<Ticket<T>>>> = { query: new Set(), passage: new Set() };
   return {
-    enter(text, role, call) {
+    enter(text, role, call, wanted = "vector") {
       const { signal } = call;
-      const { promise, resolve, reject } = Promise.withResolvers<Float32Array>();
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
       const leave = () => signal.removeEventListener("abort", onAbort);
-      const ticket: Ticket = {
+      const ticket: Ticket<T> = {
         text,
         role,
-        resolve: (vector) => {
+        wanted,
+        resolve: (answer) => {
           leave();
-          resolve(vector);
+          resolve(answer);
         },
         reject: (error) => {
           leave();

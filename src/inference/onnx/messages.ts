@@ -58,6 +58,8 @@ export type ToWorker =
   | { readonly kind: "load"; readonly load: LoadRequest }
   /** `text` already carries its prefix. */
   | { readonly kind: "embed"; readonly text: string }
+  /** The vectors of a text's tokens; those of its `prefix` are left out. */
+  | { readonly kind: "tokens"; readonly prefix: string; readonly text: string }
   /** Tokenises pairs and keeps them until the next `encode`; `run` then names them by their place. */
   | { readonly kind: "encode"; readonly pairs: readonly (readonly [string, string])[] }
   /** One forward pass over `rows`, each padded to `length` tokens; rows that are missing to `size` are filled with padding. */
@@ -75,6 +77,7 @@ export type FromWorker =
       readonly remark?: string | undefined;
     }
   | { readonly kind: "vector"; readonly vector: Float32Array<ArrayBuffer> }
+  | { readonly kind: "tokens"; readonly pieces: readonly string[]; readonly vectors: Float32Array<ArrayBuffer> }
   /** Tokens of each pair, and whether a part of it did not fit. */
   | { readonly kind: "encoded"; readonly lengths: readonly number[]; readonly cut: readonly boolean[] }
   /** f32 [rows, labels], the filled rows dropped. */

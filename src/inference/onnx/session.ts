@@ -16,6 +16,8 @@ export interface SessionOptions {
 export interface EmbeddingSession {
   /** Unit vector f32 [dimensions] of one text's token ids. */
   embed(ids: readonly number[]): Promise<Float32Array<ArrayBuffer>>;
+  /** The vectors of the tokens before pooling, f32 [tokens, dimensions]. @throws Error for a graph that pools itself. */
+  tokens(ids: readonly number[]): Promise<Float32Array<ArrayBuffer>>;
   release(): Promise<void>;
 }
 
@@ -43,29 +45,33 @@ export async function openSession(options: SessionOptions): Promise<EmbeddingSes
   const inputs = checkedInputs(session);
   const output = chosenOutput(session, options);
 
+  const run = async (ids: readonly number[]): Promise<Float32Array> => {
+    const shape = [1, ids.length];
+    const input_ids = BigInt64Array.from(ids, BigInt);
+    const filled: Readonly<Record<string, BigInt64Array>> = {
+      input_ids,
+      attention_mask: new BigInt64Array(ids.length).fill(1n),
+      token_type_ids: new BigInt64Array(ids.length),
+    };
+    const feeds: Record<string, InstanceType<Runtime["Tensor"]>> = {};
+    for (const name of inputs) feeds[name] = new runtime.Tensor("int64", filled[name] ?? input_ids, shape);
+    const results = await session.run(feeds, [output]);
+    const tensor = results[output];
+    if (tensor === undefined) throw new Error(`the graph returned no '${output}'`);
+    const { dims } = tensor;
+    const wanted = pooling === "none" ? [1, dimensions] : [1, ids.length, dimensions];
+    if (dims.length !== wanted.length || dims.some((dim, i) => dim !== wanted[i])) {
+      throw new Error(
+        `'${output}' has the shape [${dims.join(", ")}], expected [${wanted.join(", ")}]: CUBA_EMBEDDING_DIM or the pooling does not fit this model`,
+      );
+    }
+    return numbersOf(tensor, output);
+  };
   return {
-    async embed(ids) {
-      const shape = [1, ids.length];
-      const input_ids = BigInt64Array.from(ids, BigInt);
-      const filled: Readonly<Record<string, BigInt64Array>> = {
-        input_ids,
-        attention_mask: new BigInt64Array(ids.length).fill(1n),
-        token_type_ids: new BigInt64Array(ids.length),
-      };
-      const feeds: Record<string, InstanceType<Runtime["Tensor"]>> = {};
-      for (const name of inputs) feeds[name] = new runtime.Tensor("int64", filled[name] ?? input_ids, shape);
-      const results = await session.run(feeds, [output]);
-      const tensor = results[output];
-      if (tensor === undefined) throw new Error(`the graph returned no '${output}'`);
-      const { dims } = tensor;
-      const wanted = pooling === "none" ? [1, dimensions] : [1, ids.length, dimensions];
-      if (dims.length !== wanted.length || dims.some((dim, i) => dim !== wanted[i])) {
-        throw new Error(
-          `'${output}' has the shape [${dims.join(", ")}], expected [${wanted.join(", ")}]: CUBA_EMBEDDING_DIM or the pooling does not fit this model`,
-        );
-      }
-      const values = numbersOf(tensor, output);
-      return toUnit(pool(values, ids.length, dimensions, pooling));
+    embed: async (ids) => toUnit(pool(await run(ids), ids.length, dimensions, pooling)),
+    async tokens(ids) {
+      if (pooling === "none") throw new Error("the graph returns no vectors of tokens");
+      return Float32Array.from(await run(ids));
     },
     release: () => session.release(),
   };

@@ -8,6 +8,7 @@ import type { EmbeddingLoad, FromWorker, LoadRequest, PairLoad, ToWorker } from 
 import { openPairSession } from "./pair-session.ts";
 import { loadRuntime } from "./runtime.ts";
 import { openSession } from "./session.ts";
+import { withoutFrame } from "./token-frame.ts";
 
 declare const self: Worker;
 
@@ -48,8 +49,12 @@ async function openEmbedder(request: EmbeddingLoad, encoder: Encoder): Promise<L
   await embed(PROBE);
   return {
     async answer(message) {
-      if (message.kind !== "embed") throw wrongKind(message);
-      return { kind: "vector", vector: await embed(message.text) };
+      if (message.kind === "embed") return { kind: "vector", vector: await embed(message.text) };
+      if (message.kind !== "tokens") throw wrongKind(message);
+      if (encoder.pieces === undefined) throw new Error("the tokenizer cannot tell the text of a token");
+      const ids = encoder.encode(message.prefix + message.text, request.maxTokens);
+      const [pieces, vectors] = [encoder.pieces(ids), await session.tokens(ids)];
+      return { kind: "tokens", ...withoutFrame({ pieces, vectors }, message.prefix) };
     },
     release: session.release,
   };
@@ -95,6 +100,7 @@ async function answer(message: ToWorker): Promise<FromWorker> {
 
 function reply(message: FromWorker): void {
   if (message.kind === "vector") self.postMessage(message, [message.vector.buffer]);
+  else if (message.kind === "tokens") self.postMessage(message, [message.vectors.buffer]);
   else if (message.kind === "logits") self.postMessage(message, [message.logits.buffer]);
   else self.postMessage(message);
 }

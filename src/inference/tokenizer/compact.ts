@@ -165,5 +165,15 @@ function encoderOf(form: CompactForm, file: ArrayBuffer, bodyAt: number): Encode
     before: form.before,
     after: form.after,
     pair: form.pair,
+    pieceOf:
+      model.type === "unigram"
+        ? (id) => table.textOf(id).replaceAll(METASPACE, " ")
+        : (id) => wordPieceText(table.textOf(id), model.continuation),
   });
 }
+
+/** How SentencePiece writes the blank in front of a word. */
+const METASPACE = "▁";
+
+const wordPieceText = (piece: string, continuation: string) =>
+  piece.startsWith(continuation) ? piece.slice(continuation.length) : ` ${piece}`;

@@ -13,6 +13,11 @@ export interface Encoder {
    * @throws Error for a tokenizer that has no frame for two texts.
    */
   encodePair(first: string, second: string, limit: number): EncodedPair;
+  /**
+   * The text of each token, a blank in front where it begins a word after white space; special tokens are empty. Undefined for a tokenizer that cannot
+   * tell a token's text by itself (byte-level BPE).
+   */
+  readonly pieces?: ((ids: readonly number[]) => string[]) | undefined;
 }
 
 export interface EncoderParts {
@@ -25,9 +30,12 @@ export interface EncoderParts {
   readonly after: readonly number[];
   /** Empty where the tokenizer has none. */
   readonly pair: readonly PairItem[];
+  /** The text of a token that is no special one, a blank in front where it begins a word after white space. */
+  readonly pieceOf: (id: number) => string;
 }
 
-export function createEncoder({ normalize, split, segment, added, before, after, pair }: EncoderParts): Encoder {
+export function createEncoder({ normalize, split, segment, added, before, after, pair, pieceOf }: EncoderParts): Encoder {
+  const special = new Set([...before, ...after, ...added.map(({ id }) => id)]);
   const asWritten = cutter(added.filter((token) => !token.normalized));
   const normalized = cutter(added.filter((token) => token.normalized).map((token) => ({ ...token, content: normalize(token.content) })));
 
@@ -67,6 +75,7 @@ export function createEncoder({ normalize, split, segment, added, before, after,
       // One more than fits tells a text that is cut from one that just fits.
       return assemblePair(pair, own(first, limit + 1), own(second, limit + 1), limit);
     },
+    pieces: (ids) => ids.map((id) => (special.has(id) ? "" : pieceOf(id))),
   };
 }
 

@@ -84,6 +84,11 @@ export class PieceTable {
     this.#mask = arrays.slots.length - 1;
   }
 
+  /** The piece with this token id; empty for one that is not there. */
+  textOf(id: number): string {
+    return String.fromCharCode(...this.#units.subarray(this.#offsets[id] ?? 0, this.#offsets[id + 1] ?? 0));
+  }
+
   /** Token id of exactly `text`, or -1. */
   find(text: string): number {
     let hash = HASH_START;

@@ -18,7 +18,7 @@ import { createMentionCache } from "./arms/mentions.ts";
 import { embedQuestion, type FreshVectors, type QuestionVector } from "./arms/vector.ts";
 import { neighboursAround, peerNotices, writtenAfter } from "./context.ts";
 import { degradationOf } from "./degraded.ts";
-import { type Gate, type GateOutcome, type OpenGate, UNDECIDED } from "./gate/gate.ts";
+import { type Gate, type GateOutcome, type OpenGate, type Reading, UNDECIDED } from "./gate/gate.ts";
 import { type Gathered, gather } from "./gather.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
 import { createMissingVectors } from "./missing-vectors.ts";
@@ -147,7 +147,9 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
       });
       if (first.value.kind === "refused")
         return abstained(analysis.class, first.value.outcome, degradationOf(first.failed, question, NO_RANKING));
-      const { outcome, rows, connections, texts, wordsLeftOut, unseen, peers, finished } = first.value;
+      const { rows, connections, texts, wordsLeftOut, unseen, peers, finished } = first.value;
+      const outcome = first.value.outcome?.kind === "reading" ? await first.value.outcome.finish() : first.value.outcome;
+      if (outcome?.kind === "abstained") return abstained(analysis.class, outcome, degradationOf(first.failed, question, NO_RANKING));
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined
@@ -175,7 +177,7 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
 const NO_RANKING = { enableBm25: false, unranked: undefined, wordsLeftOut: 0 };
 
 /** The gate's decision on what the arms brought; one that could not be made lets the question pass. */
-const decided = async (run: RunLeg, gate: Extract<OpenGate, { kind: "open" }>, { words, near }: Gathered): Promise<GateOutcome> =>
+const decided = async (run: RunLeg, gate: Extract<OpenGate, { kind: "open" }>, { words, near }: Gathered): Promise<GateOutcome | Reading> =>
   (await run("gate", (tx) => gate.decide(tx, words, near))) ?? UNDECIDED;
 
 /** The whole answer where the gate refused; no row, and what could not be searched is still said. */
@@ -199,7 +201,7 @@ const openGate = async (
 ): Promise<OpenGate> =>
   gate === undefined
     ? { kind: "decided", outcome: { kind: "unavailable", reason: "This memory has no abstention gate, so nothing was refused." } }
-    : await gate.open(ctx, { threshold: request.oodThreshold, vector, label });
+    : await gate.open(ctx, { query: request.query, threshold: request.oodThreshold, vector, label });
 
 /** A question about connections: paths between what it names and what was found, and rows that stand on them. */
 async function connect(

@@ -53,6 +53,31 @@ export const vectorSample = query(
   order by o.id limit ${q.limit}::int`,
 );
 
+const EmbeddedText = z.object({ id: uuid, content: z.string(), subject: z.string(), subjectType: z.string() });
+
+/** What the vectors of a few observations and episodes were made of; of an observation that a piece found, the piece. Plan: primary keys. */
+export const embeddedTexts = query(
+  EmbeddedText,
+  (q: { readonly ids: readonly string[]; readonly chunks: readonly number[] }) => sql`
+  select w.id, coalesce(c.content, o.content, p.content) as content, e.name as subject, e.entity_type as "subjectType"
+  from unnest(${uuidArray(q.ids)}, ${floatArray(q.chunks)}) as w(id, chunk)
+  left join brain_observations as o on o.id = w.id
+  left join brain_observation_chunks as c on c.observation_id = w.id and c.chunk_index = w.chunk::int
+  left join brain_episodes as p on p.id = w.id
+  join brain_entities as e on e.id = coalesce(o.entity_id, p.entity_id)
+  order by w.id`,
+);
+
+/** What some vectors were made of, by id, a random sample that stays the same. Asked where a threshold is measured. */
+export const embeddedSample = query(
+  EmbeddedText,
+  (q: { readonly scope: Scope; readonly label: string; readonly limit: number }) => sql`
+  select o.id, o.content, e.name as subject, e.entity_type as "subjectType"
+  from brain_observations as o join brain_entities as e on e.id = o.entity_id
+  where o.embedding_model = ${q.label}::text and ${isServed("o")} and ${inScope("o", q.scope)}
+  order by o.id limit ${q.limit}::int`,
+);
+
 /**
  * Which of these forms each row has, as indices of `terms`; rows that have none are left out.
  * Plan: an index seek a form and row (`offset 0` keeps the planner from reading whole ranges). Kept honest by search-plans.test.ts.

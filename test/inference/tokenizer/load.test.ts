@@ -53,6 +53,16 @@ for (const tokenizer of ["unigram", "wordpiece"] as const) {
   });
 }
 
+for (const [tokenizer, pieces] of [
+  ["unigram", ["", " red", " ", "x", "1", " car", ""]],
+  ["wordpiece", ["", " red", " x", "1", " car", ""]],
+] as const)
+  test(`each id has its text, special tokens none, a word its blank in front: ${tokenizer}`, async () => {
+    await writeTinyModel(directory, { dimensions: 4, tokenizer, words: ["red", "car"] });
+    const { encoder } = await loadTokenizer({ directory });
+    expect(encoder.pieces?.(encoder.encode("red x1 car", NO_LIMIT))).toEqual([...pieces]);
+  });
+
 test("a text too long is cut before the closing special token", async () => {
   await writeTinyModel(directory, { dimensions: 4, words: ["red", "car"] });
   const { encoder } = await loadTokenizer({ directory });

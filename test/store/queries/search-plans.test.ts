@@ -5,7 +5,7 @@ import { newId } from "../../../src/kernel/ids.ts";
 import { createSigns } from "../../../src/services/embedding/signs.ts";
 import { uuidArray, vectorArray } from "../../../src/store/codecs.ts";
 import type { Query } from "../../../src/store/port.ts";
-import { formsInRows } from "../../../src/store/queries/abstention.ts";
+import { embeddedTexts, formsInRows } from "../../../src/store/queries/abstention.ts";
 import { observationsOfMentioned } from "../../../src/store/queries/search-context.ts";
 import type { Filters } from "../../../src/store/queries/search-filters.ts";
 import { foundRows } from "../../../src/store/queries/search-rows.ts";
@@ -88,6 +88,7 @@ eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", 
       textScores({ found: { observation: ids.slice(0, 40) }, text: forms.join(" "), name: "x", coverDensity: false, filters: filters() }),
       foundRows({ ids: { observation: ids.slice(0, 15) }, filters: filters() }),
       formsInRows({ kind: "observation", terms: forms, ids: ids.slice(0, 30) }),
+      embeddedTexts({ ids: ids.slice(0, 2), chunks: [-1, 0] }),
       observationsOfMentioned({ entityIds: [newId()], text: "word1", limit: 20, filters: filters() }),
     ]) {
       const plan = await planOf(query);

@@ -22,10 +22,17 @@ export interface MeaningStatistics extends WordStatistics {
   readonly nearCoverage: number;
 }
 
+/** What the vectors of single tokens say beside them. */
+export interface MatchedStatistics extends MeaningStatistics {
+  /** How well one of the nearest rows holds every word of the question, 0–1 (`word-match.ts`). */
+  readonly match: number;
+}
+
 export const wordStatisticNames = ["coverage", "known"] as const;
 export const meaningStatisticNames = ["bestCosine", "lead", "coverage", "nearCoverage", "known"] as const;
+export const matchedStatisticNames = [...meaningStatisticNames, "match"] as const;
 
-export type StatisticName = (typeof meaningStatisticNames)[number];
+export type StatisticName = (typeof matchedStatisticNames)[number];
 type Statistics<Name extends StatisticName> = Readonly<Record<Name, number>>;
 
 /** A score over statistics, larger = more likely answered here, and the score from which a question is answered. */
@@ -40,7 +47,7 @@ type SomeStatistics = Readonly<Partial<Record<StatisticName, number>>>;
 
 /** Log-odds of the fit. A statistic without a weight adds nothing. */
 export const scoreOf = ({ weights, bias }: Pick<AbstentionRule, "weights" | "bias">, statistics: SomeStatistics): number =>
-  meaningStatisticNames.reduce((total, name) => total + (weights[name] ?? 0) * (statistics[name] ?? 0), bias);
+  matchedStatisticNames.reduce((total, name) => total + (weights[name] ?? 0) * (statistics[name] ?? 0), bias);
 
 /** False below the threshold; on it a question is answered. */
 export const isAnswered = (rule: AbstentionRule, statistics: SomeStatistics): boolean => scoreOf(rule, statistics) >= rule.threshold;

@@ -4,6 +4,7 @@
  */
 import { type AbstentionRule, isAnswered, scoreOf } from "../../../domain/retrieval/abstention/rule.ts";
 import { distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
+import type { Embedder } from "../../../inference/port.ts";
 import { type CallContext, projectOf } from "../../../kernel/context.ts";
 import { type Clock, signalUntil } from "../../../kernel/deadline.ts";
 import { causeChain } from "../../../kernel/errors.ts";
@@ -12,9 +13,10 @@ import { servedObservations } from "../../../store/queries/abstention.ts";
 import type { QuestionVector, VectorHits } from "../arms/vector.ts";
 import type { WordHits } from "../arms/words.ts";
 import { createDistances, LEAST_SAMPLES } from "./distances.ts";
+import { bestMatch, nearestIds, readTexts } from "./matching.ts";
 import { createRemembered } from "./remembered.ts";
-import { type GateStatistics, readEvidence } from "./statistics.ts";
-import { readThresholds, type Thresholds } from "./thresholds.ts";
+import { type Evidence, type GateStatistics, readEvidence } from "./statistics.ts";
+import { type MatchedRule, readThresholds, type Thresholds } from "./thresholds.ts";
 
 /** What was compared with what. */
 export interface GateMeasures {
@@ -37,7 +39,15 @@ export type GateOutcome =
   /** It could not decide, and let the question pass. */
   | { readonly kind: "uncalibrated" | "unavailable"; readonly reason: string };
 
+/** The nearest rows are still to be read token by token, which takes the model and no transaction. */
+export interface Reading {
+  readonly kind: "reading";
+  /** Never throws but for a call that is over: what could not be read is done without. */
+  finish(): Promise<GateOutcome>;
+}
+
 export interface GateQuestion {
+  readonly query: string;
   /** A distance given for this call. */
   readonly threshold: number | undefined;
   readonly vector: QuestionVector | undefined;
@@ -48,7 +58,7 @@ export interface GateQuestion {
 /** Either decided at once, by the distance alone, or once the arms have brought what there is. */
 export type OpenGate =
   | { readonly kind: "decided"; readonly outcome: GateOutcome }
-  | { readonly kind: "open"; decide(tx: Tx, words: WordHits | undefined, near: VectorHits | undefined): Promise<GateOutcome> };
+  | { readonly kind: "open"; decide(tx: Tx, words: WordHits | undefined, near: VectorHits | undefined): Promise<GateOutcome | Reading> };
 
 export interface Gate {
   /** Never throws but for a call that is over. */
@@ -59,6 +69,8 @@ export interface Gate {
 
 export interface GateParts {
   readonly db: Database;
+  /** Reads the tokens of a question and of its nearest rows. */
+  readonly embedder: Pick<Embedder, "tokens">;
   /** Distance of `CUBA_OOD_THRESHOLD`; undefined = the measured one. */
   readonly threshold: number | undefined;
   /** Vectors that a distribution is fitted on, at most. */
@@ -86,7 +98,7 @@ const FAILED = "The gate could not read what it needs, so nothing was refused. R
 /** What is answered where what the arms brought could not be read. */
 export const UNDECIDED: GateOutcome = { kind: "unavailable", reason: FAILED };
 
-export function createGate({ db, threshold: configured, fitLimit, clock }: GateParts): Gate {
+export function createGate({ db, embedder, threshold: configured, fitLimit, clock }: GateParts): Gate {
   const distances = createDistances({ db, limit: fitLimit, clock });
   const remembered = createRemembered<Thresholds & { readonly rows: number }>(THRESHOLDS_KEPT, clock);
 
@@ -102,8 +114,29 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
     return await remembered.of(key, () => db.read(quiet, async (tx) => ({ ...(await readThresholds(tx, projectId, model)), rows })));
   };
 
+  /** Undefined where the tokens could not be read in time. */
+  async function matchOf(
+    ctx: CallContext,
+    query: string,
+    rows: readonly string[],
+    evidence: Evidence,
+    { space }: MatchedRule,
+  ): Promise<number | undefined> {
+    const { tokens } = embedder;
+    if (tokens === undefined || rows.length === 0) return undefined;
+    using limit = signalUntil(ctx.deadline.share(READ_SHARE), ctx.signal);
+    try {
+      const [[question], held] = await Promise.all([tokens([query], "query", limit.signal), tokens(rows, "passage", limit.signal)]);
+      return question && bestMatch(question, held, evidence.weights(), space);
+    } catch (cause) {
+      if (ctx.signal.aborted) throw cause;
+      ctx.log.warn("the abstention gate decided without reading the nearest rows word by word", { cause: causeChain(cause) });
+      return undefined;
+    }
+  }
+
   return {
-    async open(ctx, { threshold, vector: question, label }) {
+    async open(ctx, { query, threshold, vector: question, label }) {
       const vector = question !== undefined && "vector" in question ? question.vector : undefined;
       try {
         const measured = await thresholdsFor(ctx, label, vector?.length);
@@ -128,10 +161,16 @@ export function createGate({ db, threshold: configured, fitLimit, clock }: GateP
         if (measured.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
         return {
           kind: "open",
-          decide: async (tx, words, near) =>
-            words === undefined
-              ? { kind: "unavailable", reason: NO_WORDS }
-              : byRule((await readEvidence(tx, words, near)).statistics(), measured, { distance, distanceThreshold }),
+          async decide(tx, words, near) {
+            if (words === undefined) return { kind: "unavailable", reason: NO_WORDS };
+            const evidence = await readEvidence(tx, words, near);
+            const statistics = evidence.statistics();
+            const outcome = (match?: number) => byRule({ ...statistics, match }, measured, { distance, distanceThreshold });
+            const { matched } = measured;
+            if (matched === undefined || statistics.meaning === undefined || embedder.tokens === undefined) return outcome();
+            const texts = await readTexts(tx, near, nearestIds(near));
+            return { kind: "reading", finish: async () => outcome(await matchOf(ctx, query, [...texts.values()], evidence, matched)) };
+          },
         };
       } catch (cause) {
         if (ctx.signal.aborted) throw cause;
@@ -158,6 +197,9 @@ async function inTime<T>(ctx: Pick<CallContext, "deadline" | "signal">, work: Pr
   const late = new Promise<typeof LATE>((resolve) => signal.addEventListener("abort", () => resolve(LATE), { once: true }));
   return await (signal.aborted ? LATE : Promise.race([work, late]));
 }
+
+/** Share of the time a call has left that reading the nearest rows may take: three runs of the model. */
+const READ_SHARE = 0.4;
 
 /** A way out that every refusal names. */
 const SHOW = "Without abstain_ood the nearest memories are shown.";
@@ -186,13 +228,20 @@ function byDistance(distance: number, threshold: number): GateOutcome {
  */
 const MOSTLY_COVERED = 0.5;
 
+/** The rule that reads most of what there is, with what it reads. */
+function fullRule({ meaning: values, match }: GateStatistics, meaning: AbstentionRule | undefined, matched: MatchedRule | undefined) {
+  if (values === undefined) return undefined;
+  if (matched !== undefined && match !== undefined) return { rule: matched.rule, values: { ...values, match } };
+  return meaning === undefined ? undefined : { rule: meaning, values };
+}
+
 /** What the measured rules say; the same statistics always get the same answer. */
 export function byRule(
   statistics: GateStatistics,
-  { meaning, words, outdated }: Thresholds,
+  { meaning, matched, words, outdated }: Thresholds,
   distances: Pick<GateMeasures, "distance" | "distanceThreshold">,
 ): GateOutcome {
-  const full = meaning !== undefined && statistics.meaning !== undefined ? { rule: meaning, values: statistics.meaning } : undefined;
+  const full = fullRule(statistics, meaning, matched);
   const used: { readonly rule: AbstentionRule; readonly values: GateStatistics["words"] } | undefined =
     full ?? (words === undefined ? undefined : { rule: words, values: statistics.words });
   if (used === undefined) return { kind: "uncalibrated", reason: UNCALIBRATED };

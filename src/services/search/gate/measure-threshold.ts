@@ -13,26 +13,30 @@ import {
   type FittedRule,
   fitRule,
   isAnswered,
+  type MatchedStatistics,
   type MeasuredQuestion,
+  matchedStatisticNames,
   meaningStatisticNames,
   type StatisticName,
   wordStatisticNames,
 } from "../../../domain/retrieval/abstention/rule.ts";
 import { distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
+import { type TokenSpace, tokenSpace } from "../../../domain/retrieval/abstention/word-match.ts";
 import { percentile } from "../../../domain/retrieval/metrics.ts";
 import type { Embedder } from "../../../inference/port.ts";
 import { type CallContext, projectOf } from "../../../kernel/context.ts";
 import type { Clock } from "../../../kernel/deadline.ts";
-import { invalid, unavailable } from "../../../kernel/errors.ts";
+import { causeChain, invalid, unavailable } from "../../../kernel/errors.ts";
 import { isUuid } from "../../../kernel/ids.ts";
 import type { Database } from "../../../store/port.ts";
-import { putThresholds, servedObservations } from "../../../store/queries/abstention.ts";
+import { embeddedSample, putThresholds, servedObservations } from "../../../store/queries/abstention.ts";
 import { existingIds } from "../../../store/queries/evaluation.ts";
 import type { Question } from "../../evaluation/dataset.ts";
 import { fitted, LEAST_SAMPLES, sampleOf } from "./distances.ts";
+import { embeddedText } from "./matching.ts";
 import { createProbe, type Probe } from "./probe.ts";
 import type { GateStatistics } from "./statistics.ts";
-import { meaningKey, type ThresholdMetadata, wordsKey } from "./thresholds.ts";
+import { meaningKey, storedMatched, type ThresholdMetadata, wordsKey } from "./thresholds.ts";
 
 export interface ThresholdRequest {
   readonly questions: readonly Question[];
@@ -70,6 +74,8 @@ export interface ThresholdReport {
   readonly guessed: number;
   readonly guaranteed: boolean;
   readonly meaning: MeasuredRule | undefined;
+  /** With the tokens of the nearest rows read, which goes before `meaning`; undefined where the model gives none. */
+  readonly matched: MeasuredRule | undefined;
   readonly words: MeasuredRule;
   readonly applied: boolean;
 }
@@ -92,7 +98,7 @@ export interface ThresholdMeasureParts {
 export function createThresholdMeasure({ db, embedder, clock, everyday, onApplied }: ThresholdMeasureParts): ThresholdMeasure {
   const probe = createProbe({ db, embedder });
 
-  async function store(ctx: CallContext, report: ThresholdReport): Promise<void> {
+  async function store(ctx: CallContext, report: ThresholdReport, space: TokenSpace | undefined): Promise<void> {
     const projectId = projectOf(ctx.scope);
     const common = { alpha: report.alpha, calibration_queries: report.asked, corpus_rows: report.memories, method: "conformal" };
     const rows: { key: string; value: number; metadata: ThresholdMetadata & Record<string, unknown> }[] = [
@@ -109,6 +115,7 @@ export function createThresholdMeasure({ db, embedder, clock, everyday, onApplie
           fit_samples: report.fitSamples,
           theoretical_threshold: report.theoreticalThreshold,
           rule: report.meaning.rule,
+          ...(report.matched === undefined || space === undefined ? {} : { matched: storedMatched({ rule: report.matched.rule, space }) }),
         },
       });
     await db.write(ctx, async (tx) => {
@@ -145,14 +152,16 @@ export function createThresholdMeasure({ db, embedder, clock, everyday, onApplie
           `${vectors.length} memories have a vector of ${embedder.label}, and a threshold needs at least ${LEAST_SAMPLES}. Nothing was measured or written. ` +
             "'memory-industry reembed' computes the missing ones.",
         );
+      const space = model ? await tokenSpaceOf({ db, embedder, everyday }, ctx) : undefined;
       const probes: Probe[] = [];
       for (const question of asked) {
-        probes.push(await probe(ctx, question, { alive, distribution, withMeaning: model }));
+        probes.push(await probe(ctx, question, { alive, distribution, withMeaning: model, space }));
         ctx.progress(probes.length, asked.length + everyday.length);
       }
       const elsewhere: GateStatistics[] = [];
       for (const query of everyday) {
-        const found = await probe(ctx, { query, relevantIds: [], abstain: true }, { alive, distribution: undefined, withMeaning: model });
+        const options = { alive, distribution: undefined, withMeaning: model, space };
+        const found = await probe(ctx, { query, relevantIds: [], abstain: true }, options);
         elsewhere.push(found.present);
         ctx.progress(probes.length + elsewhere.length, asked.length + everyday.length);
       }
@@ -181,10 +190,11 @@ export function createThresholdMeasure({ db, embedder, clock, everyday, onApplie
         guessed: answerable.filter(({ question }) => question.relevantIds.length === 0).length,
         guaranteed: isGuaranteed(answerable.length, alpha),
         meaning: model ? measured(meaningStatisticNames, probes, elsewhere, (found) => found.meaning, alpha) : undefined,
+        matched: space && measured(matchedStatisticNames, probes, elsewhere, withMatch, alpha),
         words,
         applied: apply,
       };
-      if (apply) await store(ctx, report);
+      if (apply) await store(ctx, report, space);
       return report;
     },
   };
@@ -198,6 +208,31 @@ function requireModel(embedder: Embedder): void {
         "--lexical-only measures the words alone.",
     );
 }
+
+/** Rows whose tokens show what all tokens of a model have in common, beside the everyday questions: some 4,500 tokens, a second and a half of the model. */
+const SPACE_ROWS = 100;
+
+/** What the model's token vectors have in common; undefined where it gives none, and then nothing is measured with them. */
+export async function tokenSpaceOf(
+  { db, embedder, everyday }: Pick<ThresholdMeasureParts, "db" | "embedder" | "everyday">,
+  ctx: CallContext,
+): Promise<TokenSpace | undefined> {
+  const { tokens } = embedder;
+  if (tokens === undefined) return undefined;
+  const rows = await db.read(ctx, (tx) => tx.all(embeddedSample({ scope: ctx.scope, label: embedder.label, limit: SPACE_ROWS })));
+  try {
+    const questions = await tokens(everyday, "query", ctx.signal);
+    return tokenSpace([...questions, ...(await tokens(rows.map(embeddedText), "passage", ctx.signal))]);
+  } catch (cause) {
+    if (ctx.signal.aborted) throw cause;
+    ctx.log.warn("the rule was measured without reading rows word by word", { cause: causeChain(cause) });
+    return undefined;
+  }
+}
+
+/** What the rule reads that has the tokens too; undefined where they were not read. */
+export const withMatch = ({ meaning, match }: GateStatistics): MatchedStatistics | undefined =>
+  meaning === undefined || match === undefined ? undefined : { ...meaning, match };
 
 const MEDIAN = 0.5;
 

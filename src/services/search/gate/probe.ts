@@ -1,5 +1,6 @@
 /** What a search finds for a question that a threshold is measured on, as the memory stands and with the rows that answer it left out. */
 import { type Distribution, distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
+import type { TokenSpace, TokenVectors } from "../../../domain/retrieval/abstention/word-match.ts";
 import { FUSION_DEPTH } from "../../../domain/retrieval/fusion.ts";
 import type { Embedder } from "../../../inference/port.ts";
 import type { CallContext } from "../../../kernel/context.ts";
@@ -10,7 +11,8 @@ import { createAges } from "../ages.ts";
 import { analyse } from "../analyse.ts";
 import { searchVectors } from "../arms/vector.ts";
 import { searchWords } from "../arms/words.ts";
-import { type GateStatistics, readEvidence } from "./statistics.ts";
+import { bestMatch, nearestIds, type ReadTokens, readTexts } from "./matching.ts";
+import { type Evidence, type GateStatistics, readEvidence } from "./statistics.ts";
 
 /** The exact rank of a default search: what is measured is what a search will see. */
 const EXACT_RANK = 20;
@@ -31,7 +33,12 @@ export interface ProbeOptions {
   /** What distances are measured from; undefined = none is. */
   readonly distribution: Distribution | undefined;
   readonly withMeaning: boolean;
+  /** What the model's token vectors have in common; undefined = no row is read token by token. */
+  readonly space: TokenSpace | undefined;
 }
+
+/** Texts whose tokens are kept while a threshold is measured: many questions are near one row. 54 kB each at 35 tokens and 384 numbers. */
+const TEXTS_KEPT = 500;
 
 export function createProbe({
   db,
@@ -40,11 +47,24 @@ export function createProbe({
   readonly db: Database;
   readonly embedder: Embedder;
 }): (ctx: CallContext, question: Asked, options: ProbeOptions) => Promise<Probe> {
-  return async (ctx, question, { alive, distribution, withMeaning }) => {
+  const kept = new Map<string, TokenVectors>();
+  const tokensOf = async (read: ReadTokens, text: string, signal: AbortSignal): Promise<TokenVectors | undefined> => {
+    const known = kept.get(text) ?? (await read([text], "passage", signal))[0];
+    if (known === undefined) return undefined;
+    kept.delete(text);
+    kept.set(text, known);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= TEXTS_KEPT) break;
+      kept.delete(oldest);
+    }
+    return known;
+  };
+
+  return async (ctx, question, { alive, distribution, withMeaning, space }) => {
     const [vector] = withMeaning ? await embedder.embed([question.query], "query", ctx.signal) : [];
     const filters = { scope: ctx.scope, includeUnscoped: false, after: undefined, before: undefined, tag: undefined };
     const ages = createAges(filters);
-    return await db.read(ctx, async (tx) => {
+    const found = await db.read(ctx, async (tx) => {
       const words = await searchWords(tx, {
         analysis: analyse(question.query),
         kinds: rowKinds,
@@ -59,14 +79,32 @@ export function createProbe({
           : await searchVectors(tx, { vector, label: embedder.label, depth: FUSION_DEPTH, filters, withEpisodes: true, ages });
       const given = question.relevantIds.filter((id) => alive.has(id));
       const first = near?.hits[0]?.id ?? words.bm25[0]?.id;
-      const answers = given.length > 0 ? given : first === undefined ? [] : [first];
-      const evidence = await readEvidence(tx, words, near, answers);
-      return {
-        question,
-        present: evidence.statistics(),
-        absent: question.abstain ? undefined : evidence.statistics(new Set(answers)),
-        distance: distribution && vector && distanceFrom(distribution, vector),
-      };
+      const answers = new Set(given.length > 0 ? given : first === undefined ? [] : [first]);
+      const evidence = await readEvidence(tx, words, near, [...answers]);
+      const nearest = { present: nearestIds(near), absent: nearestIds(near, answers) };
+      const texts =
+        space === undefined ? new Map<string, string>() : await readTexts(tx, near, [...new Set(Object.values(nearest).flat())]);
+      return { evidence, answers, nearest, texts };
     });
+
+    const read = space === undefined ? undefined : embedder.tokens;
+    const [asked] = read === undefined ? [] : await read([question.query], "query", ctx.signal);
+    const withMatch = async (evidence: Evidence, ids: readonly string[], without?: ReadonlySet<string>): Promise<GateStatistics> => {
+      const statistics = evidence.statistics(without);
+      if (asked === undefined || read === undefined || space === undefined || ids.length === 0) return statistics;
+      const rows: TokenVectors[] = [];
+      for (const id of ids) {
+        const tokens = await tokensOf(read, found.texts.get(id) ?? "", ctx.signal);
+        if (tokens !== undefined) rows.push(tokens);
+      }
+      return { ...statistics, match: bestMatch(asked, rows, evidence.weights(without), space) };
+    };
+    const { evidence, answers, nearest } = found;
+    return {
+      question,
+      present: await withMatch(evidence, nearest.present),
+      absent: question.abstain ? undefined : await withMatch(evidence, nearest.absent, answers),
+      distance: distribution && vector && distanceFrom(distribution, vector),
+    };
   };
 }

@@ -1,5 +1,6 @@
 /** What a search found, as the few numbers that tell an answered question from another. */
 import type { MeaningStatistics, WordStatistics } from "../../../domain/retrieval/abstention/rule.ts";
+import type { WeightedWord } from "../../../domain/retrieval/abstention/word-match.ts";
 import { inverseDocumentFrequency } from "../../../domain/retrieval/bm25.ts";
 import type { Tx } from "../../../store/port.ts";
 import { formsInRows } from "../../../store/queries/abstention.ts";
@@ -20,6 +21,8 @@ export interface GateStatistics {
   readonly words: WordStatistics;
   /** Undefined where meaning was not searched or found nothing. */
   readonly meaning: MeaningStatistics | undefined;
+  /** How well one of the nearest rows holds every word of the question; undefined where the vectors of tokens were not read. */
+  readonly match: number | undefined;
   /** Of each kind that has no vectors: an error or a name that the words cover answers too. */
   readonly withoutVectors: readonly WordStatistics[];
 }
@@ -27,6 +30,8 @@ export interface GateStatistics {
 export interface Evidence {
   /** @param without rows that count as if they were not stored, for measuring a threshold. */
   statistics(without?: ReadonlySet<string>): GateStatistics;
+  /** The question's words with the weight that they have there. */
+  weights(without?: ReadonlySet<string>): readonly WeightedWord[];
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
@@ -55,7 +60,13 @@ export async function readEvidence(tx: Tx, words: WordHits, near: VectorHits | u
       held: new Map(rows.map(({ id, forms }) => [id, new Set(forms.map((at) => terms[at] ?? ""))])),
     });
   }
-  return { statistics: (without = NOBODY) => statisticsOf(words.analysis.words, kinds, near, without) };
+  return {
+    statistics: (without = NOBODY) => statisticsOf(words.analysis.words, kinds, near, without),
+    weights(without = NOBODY) {
+      const kind = kinds.find((each) => hasVectors(each.kind));
+      return kind === undefined ? [] : weighed(words.analysis.words, kind, without).words.map(({ forms, weight }) => ({ forms, weight }));
+    },
+  };
 }
 
 const hasVectors = (kind: RowKind) => kind === "observation" || kind === "episode";
@@ -80,7 +91,7 @@ function statisticsOf(
   const hits = (near?.hits ?? []).filter(({ id }) => !without.has(id));
   const [first] = hits;
   const compared = hits[COMPARED_RANK] ?? hits.at(-1);
-  if (first === undefined || compared === undefined) return { words: ofWords, meaning: undefined, withoutVectors };
+  if (first === undefined || compared === undefined) return { words: ofWords, meaning: undefined, match: undefined, withoutVectors };
   return {
     words: ofWords,
     meaning: {
@@ -89,25 +100,34 @@ function statisticsOf(
       lead: first.score - compared.score,
       nearCoverage: Math.max(...hits.slice(0, NEAR_ROWS).map(({ id }) => covers.get(id) ?? 0)),
     },
+    match: undefined,
     withoutVectors,
   };
 }
 
-/** Of the question's weight in words, the share that any row has, and the share that each row has that was looked at. */
-function sharesOf(words: readonly (readonly string[])[], { rows, rowsWith, held }: KindEvidence, without: ReadonlySet<string>) {
-  const left = Array.from(held).filter(([id]) => !without.has(id));
+/** The question's words as one kind weighs them, idf, once some rows are gone; with each the forms that a row is left with. */
+function weighed(words: readonly (readonly string[])[], { rows, rowsWith, held }: KindEvidence, without: ReadonlySet<string>) {
   const gone = Array.from(held).filter(([id]) => without.has(id));
   const stored = Math.max(rows - gone.length, 1);
   /** Rows that have a form once those left out are gone. */
   const having = (term: string) => (rowsWith.get(term) ?? 0) - gone.filter(([, forms]) => forms.has(term)).length;
+  return {
+    left: Array.from(held).filter(([id]) => !without.has(id)),
+    words: words.map((forms) => {
+      const there = forms.map((term) => ({ term, having: having(term) })).filter((form) => form.having > 0);
+      const counts = there.length === 0 ? [0] : there.map((form) => form.having);
+      return { forms, there, weight: Math.max(...counts.map((df) => inverseDocumentFrequency(stored, df))) };
+    }),
+  };
+}
+
+/** Of the question's weight in words, the share that any row has, and the share that each row has that was looked at. */
+function sharesOf(words: readonly (readonly string[])[], kind: KindEvidence, without: ReadonlySet<string>) {
+  const { left, words: weights } = weighed(words, kind, without);
   let whole = 0;
   let known = 0;
   const covered = new Map<string, number>();
-  for (const forms of words) {
-    const there = forms.map((term) => ({ term, having: having(term) })).filter((form) => form.having > 0);
-    const weight = Math.max(
-      ...(there.length === 0 ? [0] : there.map((form) => form.having)).map((df) => inverseDocumentFrequency(stored, df)),
-    );
+  for (const { there, weight } of weights) {
     whole += weight;
     if (there.length === 0) continue;
     known += weight;

@@ -1,6 +1,7 @@
 /** Measured thresholds as they are stored (`brain_calibration`), and whether one still speaks for the memory and the model of today. */
 import { z } from "zod";
-import type { AbstentionRule } from "../../../domain/retrieval/abstention/rule.ts";
+import { type AbstentionRule, matchedStatisticNames } from "../../../domain/retrieval/abstention/rule.ts";
+import type { TokenSpace } from "../../../domain/retrieval/abstention/word-match.ts";
 import type { Tx } from "../../../store/port.ts";
 import { type StoredThreshold, servedObservations, thresholdsAt } from "../../../store/queries/abstention.ts";
 
@@ -17,9 +18,35 @@ export const wordsKey = (projectId: string | null): string => keyOf(WORDS_KEY, p
 const MOST_GROWTH = 2;
 
 const rule = z.object({
-  weights: z.partialRecord(z.enum(["bestCosine", "lead", "coverage", "nearCoverage", "known"]), z.number()),
+  weights: z.partialRecord(z.enum(matchedStatisticNames), z.number()),
   bias: z.number(),
   threshold: z.number(),
+});
+
+const FLOAT_BYTES = 4;
+/** Single precision, little-endian, base64: 384 numbers are 2 kB, as JSON they would be 5. */
+const numbers = z.base64().transform((text) => {
+  const bytes = Buffer.from(text, "base64");
+  return Float32Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) => bytes.readFloatLE(at * FLOAT_BYTES));
+});
+const asText = (values: Float32Array) => {
+  const bytes = Buffer.alloc(values.length * FLOAT_BYTES);
+  for (const [at, value] of values.entries()) bytes.writeFloatLE(value, at * FLOAT_BYTES);
+  return bytes.toString("base64");
+};
+
+const matched = z.object({ rule, space: z.object({ mean: numbers, axes: z.array(numbers) }) });
+
+/** The rule that reads tokens too, with what the model's token vectors have in common. */
+export interface MatchedRule {
+  readonly rule: AbstentionRule;
+  readonly space: TokenSpace;
+}
+
+/** As it is stored. */
+export const storedMatched = ({ rule: of, space }: MatchedRule): NonNullable<ThresholdMetadata["matched"]> => ({
+  rule: of,
+  space: { mean: asText(space.mean), axes: space.axes.map(asText) },
 });
 
 /** Older rows have no more than the width; what is missing is not compared. */
@@ -30,6 +57,7 @@ const metadata = z.object({
   calibration_queries: z.number().optional(),
   corpus_rows: z.number().optional(),
   rule: rule.optional(),
+  matched: matched.optional(),
 });
 export type ThresholdMetadata = z.input<typeof metadata>;
 
@@ -42,6 +70,8 @@ export interface Thresholds {
   /** Distance beyond which at most alpha of the answerable questions lay; undefined where words alone were measured. */
   readonly distance: number | undefined;
   readonly meaning: AbstentionRule | undefined;
+  /** Goes before `meaning` where the tokens of a question and of its nearest rows can be read; undefined where it was measured without. */
+  readonly matched: MatchedRule | undefined;
   readonly words: AbstentionRule | undefined;
   /** What was measured and no longer holds, one sentence; undefined where nothing was. */
   readonly outdated: string | undefined;
@@ -65,7 +95,8 @@ export function faultOf({ key, metadata: raw }: StoredThreshold, rows: number, m
 /** The project of a stored threshold; null for one of the whole memory. */
 export const projectOfKey = (key: string): string | null => key.split(":")[1] ?? null;
 
-const ruleIn = ({ metadata: raw }: StoredThreshold): AbstentionRule | undefined => metadata.safeParse(raw).data?.rule;
+const rulesIn = ({ metadata: raw }: StoredThreshold): Pick<z.output<typeof metadata>, "rule" | "matched"> =>
+  metadata.safeParse(raw).data ?? {};
 
 /** What holds for a project: its own measurement goes before that of the whole memory. @param model undefined where none is running. */
 export async function readThresholds(tx: Tx, projectId: string | null, model: ModelNow | undefined): Promise<Thresholds> {
@@ -83,11 +114,13 @@ export async function readThresholds(tx: Tx, projectId: string | null, model: Mo
         return fault === undefined;
       })?.row;
   const meaning = model === undefined ? undefined : best(meaningKey);
+  const ofMeaning = meaning && rulesIn(meaning);
   const words = best(wordsKey);
   return {
     distance: meaning?.value,
-    meaning: meaning && ruleIn(meaning),
-    words: words && ruleIn(words),
+    meaning: ofMeaning?.rule,
+    matched: ofMeaning?.matched,
+    words: words && rulesIn(words).rule,
     outdated: faults[0],
   };
 }

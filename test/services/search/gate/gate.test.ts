@@ -2,7 +2,9 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import type { TokenVectors } from "../../../../src/domain/retrieval/abstention/word-match.ts";
 import type { Embedder } from "../../../../src/inference/port.ts";
+import { unavailable } from "../../../../src/kernel/errors.ts";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { readDataset } from "../../../../src/services/evaluation/dataset.ts";
 import { createForgetting } from "../../../../src/services/forgetting.ts";
@@ -37,6 +39,25 @@ const embedder: Embedder = embedderOf({
   ...Object.fromEntries(WORDS.map((_, at) => [questionOf(at), vectorOf({ [at]: 1, 200: 0.3, [201 + at]: 0.2 })])),
   [FOREIGN]: vectorOf({ 380: 1, 200: 0.1 }),
 });
+
+/** The same model with a direction for each word beside a large part that all words share; it counts the texts it read. */
+function readingWords(): Embedder & { read: string[]; fails: boolean } {
+  const tokensOf = (text: string): TokenVectors => {
+    const pieces = (text.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => ` ${word}`);
+    return { pieces, vectors: Float32Array.from(pieces.flatMap((piece) => [...vectorOf({ 383: 2, [Bun.hash.crc32(piece) % 383]: 1 })])) };
+  };
+  const model = {
+    ...embedder,
+    read: [] as string[],
+    fails: false,
+    tokens: async (texts: readonly string[]) => {
+      if (model.fails) throw unavailable("the model is broken.");
+      model.read.push(...texts);
+      return texts.map(tokensOf);
+    },
+  };
+  return model;
+}
 
 const everything = { principal: { kind: "owner" }, scope: { kind: "everything" }, signal: new AbortController().signal } as const;
 
@@ -155,6 +176,49 @@ eachEngine("the abstention gate", (engine) => {
     const report = await run(engine.db, again, { embedder: noEmbedder, lexicalOnly: true });
     expect(report).toMatchObject({ meaning: undefined, dimensions: undefined, fitSamples: 0, applied: true });
     expect(await faroOver(engine.db).ask(ask)).toMatchObject({ ood: true });
+  });
+
+  test("a model that gives tokens is measured with them: the question and the two nearest rows are read word by word", async () => {
+    const ids = await seedSixty(engine.db);
+    const model = readingWords();
+    const report = await run(engine.db, datasetOf(ids, [{ query: FOREIGN, abstain: true }]), { embedder: model });
+    expect(report.matched).toMatchObject({ refusedForeign: 1, refusedAbsent: 1 });
+    expect(report.matched?.rule.weights.match).toBeGreaterThan(0);
+    expect(report.meaning?.rule.weights).not.toHaveProperty("match");
+
+    model.read = [];
+    const faro = faroOver(engine.db, { embedder: model });
+    const { ood, count } = await faro.ask({ query: questionOf(7), abstain_ood: true, format: "verbose" });
+    expect(count).toBeGreaterThan(0);
+    expect(model.read).toHaveLength(3);
+    expect(model.read).toEqual(expect.arrayContaining([questionOf(7), "shelf (concept): alder7 birch7 cedar7"]));
+    const shown = z.object({ word_match: z.number(), score: z.number() }).parse(ood);
+    expect(shown.word_match).toBeGreaterThan(0.2);
+    expect(await faro.ask({ ...ask, format: "verbose" })).toMatchObject({
+      ood: { abstained: true, word_match: expect.any(Number) },
+      results: [],
+    });
+    // Nobody asked for the gate, so nothing is read.
+    model.read = [];
+    await faro.ask({ query: questionOf(7) });
+    expect(model.read).toEqual([]);
+  });
+
+  test("where the tokens cannot be read, or were not when it was measured, the rule without them decides", async () => {
+    const ids = await seedSixty(engine.db);
+    const model = readingWords();
+    await run(engine.db, datasetOf(ids), { embedder: model });
+    model.fails = true;
+    const verbose = { ...ask, format: "verbose" };
+    const decided = { abstained: true, decided_by: "words and meaning", word_match: null };
+    expect((await faroOver(engine.db, { embedder: model }).ask(verbose)).ood).toMatchObject(decided);
+    // A model without tokens, and one that was measured without them.
+    expect((await faroOver(engine.db, { embedder }).ask(verbose)).ood).toMatchObject(decided);
+    const report = await run(engine.db, datasetOf(ids), { embedder: model });
+    expect(report.matched).toBeUndefined();
+    model.fails = false;
+    expect((await faroOver(engine.db, { embedder: model }).ask(verbose)).ood).toMatchObject(decided);
+    expect(model.read.filter((text) => text === FOREIGN)).toEqual([]);
   });
 
   test("an error or a name that the words cover answers, although neither has a vector", async () => {
