@@ -192,8 +192,10 @@ eachEngine("the abstention gate", (engine) => {
     expect(count).toBeGreaterThan(0);
     expect(model.read).toHaveLength(3);
     expect(model.read).toEqual(expect.arrayContaining([questionOf(7), "shelf (concept): alder7 birch7 cedar7"]));
-    const shown = z.object({ word_match: z.number(), score: z.number() }).parse(ood);
+    const shown = z.object({ word_match: z.number(), score_threshold: z.number() }).parse(ood);
     expect(shown.word_match).toBeGreaterThan(0.2);
+    expect(shown.score_threshold).toBeCloseTo(report.matched?.rule.threshold ?? Number.NaN, 3);
+    expect(report.meaning?.rule.threshold).not.toBeCloseTo(shown.score_threshold, 3);
     expect(await faro.ask({ ...ask, format: "verbose" })).toMatchObject({
       ood: { abstained: true, word_match: expect.any(Number) },
       results: [],
@@ -207,10 +209,15 @@ eachEngine("the abstention gate", (engine) => {
   test("where the tokens cannot be read, or were not when it was measured, the rule without them decides", async () => {
     const ids = await seedSixty(engine.db);
     const model = readingWords();
-    await run(engine.db, datasetOf(ids), { embedder: model });
+    const { meaning } = await run(engine.db, datasetOf(ids), { embedder: model });
     model.fails = true;
     const verbose = { ...ask, format: "verbose" };
-    const decided = { abstained: true, decided_by: "words and meaning", word_match: null };
+    const decided = {
+      abstained: true,
+      decided_by: "words and meaning",
+      word_match: null,
+      score_threshold: expect.closeTo(meaning?.rule.threshold ?? Number.NaN, 3),
+    };
     expect((await faroOver(engine.db, { embedder: model }).ask(verbose)).ood).toMatchObject(decided);
     // A model without tokens, and one that was measured without them.
     expect((await faroOver(engine.db, { embedder }).ask(verbose)).ood).toMatchObject(decided);
