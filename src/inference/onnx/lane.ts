@@ -41,6 +41,8 @@ export function createLane<T = Float32Array>(): Lane<T> {
   return {
     enter(text, role, call, wanted = "vector") {
       const { signal } = call;
+      // Tokens are read for a question, whatever the role of the text: it must not wait behind a backlog of writes.
+      const line = lines[wanted === "tokens" ? "query" : role];
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       const leave = () => signal.removeEventListener("abort", onAbort);
       const ticket: Ticket<T> = {
@@ -58,11 +60,11 @@ export function createLane<T = Float32Array>(): Lane<T> {
         },
       };
       const onAbort = () => {
-        lines[role].delete(ticket);
+        line.delete(ticket);
         ticket.reject(gaveUp(signal));
       };
       signal.addEventListener("abort", onAbort, { once: true });
-      lines[role].add(ticket);
+      line.add(ticket);
       return promise;
     },
     next() {

@@ -21,6 +21,22 @@ test("questions go first, and each kind keeps its order", async () => {
   expect(lane.waiting).toBe(0);
 });
 
+test("the tokens of a passage stand with the questions: they are read for one", async () => {
+  const lane = createLane();
+  const done = [
+    lane.enter("backlog", "passage", calls()),
+    lane.enter("near", "passage", calls(), "tokens"),
+    lane.enter("q", "query", calls()),
+  ];
+  const order: string[] = [];
+  for (let ticket = lane.next(); ticket !== undefined; ticket = lane.next()) {
+    order.push(`${ticket.text} ${ticket.wanted}`);
+    ticket.resolve(new Float32Array());
+  }
+  await Promise.all(done);
+  expect(order).toEqual(["near tokens", "q vector", "backlog vector"]);
+});
+
 test("whoever gives up leaves the line; a passed deadline and a cancelled call are told apart", async () => {
   const lane = createLane();
   const [late, gone] = [calls(), calls()];

@@ -21,7 +21,7 @@ import {
   wordStatisticNames,
 } from "../../../domain/retrieval/abstention/rule.ts";
 import { distanceFrom } from "../../../domain/retrieval/abstention/shrinkage.ts";
-import { type TokenSpace, tokenSpace } from "../../../domain/retrieval/abstention/word-match.ts";
+import { type TokenSpace, type TokenVectors, tokenSpace } from "../../../domain/retrieval/abstention/word-match.ts";
 import { percentile } from "../../../domain/retrieval/metrics.ts";
 import type { Embedder } from "../../../inference/port.ts";
 import { type CallContext, projectOf } from "../../../kernel/context.ts";
@@ -221,8 +221,11 @@ export async function tokenSpaceOf(
   if (tokens === undefined) return undefined;
   const rows = await db.read(ctx, (tx) => tx.all(embeddedSample({ scope: ctx.scope, label: embedder.label, limit: SPACE_ROWS })));
   try {
-    const questions = await tokens(everyday, "query", ctx.signal);
-    return tokenSpace([...questions, ...(await tokens(rows.map(embeddedText), "passage", ctx.signal))]);
+    const read: TokenVectors[] = [];
+    // One at a time, so that a question waits for one text at most.
+    for (const query of everyday) read.push(...(await tokens([query], "query", ctx.signal)));
+    for (const row of rows) read.push(...(await tokens([embeddedText(row)], "passage", ctx.signal)));
+    return tokenSpace(read);
   } catch (cause) {
     if (ctx.signal.aborted) throw cause;
     ctx.log.warn("the rule was measured without reading rows word by word", { cause: causeChain(cause) });
