@@ -95,7 +95,6 @@ function appPassword({ paths }: Config): string | undefined {
 async function server(parts: BootstrapParts, schema: Schema, url: string): Promise<OwnedDatabase> {
   const { config, nodeName, log } = parts;
   const { settings } = config;
-  let opened: OwnedDatabase | undefined;
   const open = async (): Promise<OwnedDatabase> => {
     const { db, report } = await startServer({
       url,
@@ -108,8 +107,7 @@ async function server(parts: BootstrapParts, schema: Schema, url: string): Promi
       ...(settings.DB_MAX_CONNECTIONS.value === undefined ? {} : { maxConnections: settings.DB_MAX_CONNECTIONS.value }),
     });
     tell(parts, report);
-    opened = await fitting(db, parts);
-    return opened;
+    return await fitting(db, parts);
   };
   try {
     return await open();
@@ -125,7 +123,7 @@ async function server(parts: BootstrapParts, schema: Schema, url: string): Promi
       write: lazy.write,
       tryLock: lazy.tryLock,
       listen: lazy.listen,
-      asOwner: async (work) => await (opened ?? (await open())).asOwner(work),
+      asOwner: async (work) => await (await lazy.reach()).asOwner(work),
       [Symbol.asyncDispose]: () => lazy[Symbol.asyncDispose](),
     };
   }
