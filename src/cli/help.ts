@@ -30,8 +30,7 @@ export async function commandHelp({ name, summary, args, details, writes }: Comm
     .map((line) => line.trimEnd());
   const at = lines.findIndex((line) => line.startsWith("USAGE "));
   const usageLine = (lines[at] ?? "").replace(/^USAGE /, "usage: ");
-  const sections = lines
-    .slice(at + 1)
+  const sections = columns(lines.slice(at + 1))
     .join("\n")
     .replace(/^\n+|\n+$/g, "");
   const parts = [
@@ -42,6 +41,21 @@ export async function commandHelp({ name, summary, args, details, writes }: Comm
     writes === "plan" ? "Shows what it would do; --apply does it." : "",
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+/** A word longer than this has its explanation on the next line: it must not push everybody else's to the right. */
+const WIDEST_WORD = 28;
+const ROW = /^\s+(\S.*?)\s{4,}(\S.*)$/;
+
+/** citty sets the words of a section flush right; read from the left they are found sooner. */
+function columns(lines: readonly string[]): string[] {
+  const words = lines.flatMap((line) => ROW.exec(line)?.[1] ?? []);
+  const width = Math.max(0, ...words.map((word) => word.length).filter((length) => length <= WIDEST_WORD));
+  return lines.flatMap((line) => {
+    const [, word, text] = ROW.exec(line) ?? [];
+    if (word === undefined || text === undefined) return [line];
+    return word.length <= WIDEST_WORD ? [`  ${word.padEnd(width)}  ${text}`] : [`  ${word}`, `  ${" ".repeat(width)}  ${text}`];
+  });
 }
 
 const capitalised = (summary: string): string => `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
