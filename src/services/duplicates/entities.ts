@@ -12,7 +12,7 @@ import type { Database } from "../../store/port.ts";
 import {
   candidatesIn,
   candidatesNamed,
-  type DuplicateCandidate,
+  type EntityCandidate,
   foldSnapshot,
   lockedPair,
   rememberFold,
@@ -23,13 +23,13 @@ import { inSlices, type PaceOfCall } from "../pace.ts";
 import { walk } from "../walk.ts";
 
 export interface EntityFold {
-  readonly loser: DuplicateCandidate;
-  readonly winner: DuplicateCandidate;
+  readonly loser: EntityCandidate;
+  readonly winner: EntityCandidate;
 }
 
 export interface LikelyPair {
-  readonly a: DuplicateCandidate;
-  readonly b: DuplicateCandidate;
+  readonly a: EntityCandidate;
+  readonly b: EntityCandidate;
   readonly similarity: number;
 }
 
@@ -66,7 +66,7 @@ const COMPARED = { first: 10, most: 100 };
 const KEPT_LIKELY = 10 * SHOWN_LIKELY;
 
 /** Most observations, ties by the smaller id. */
-const byWorth = (a: DuplicateCandidate, b: DuplicateCandidate): number => b.observations - a.observations || (a.id < b.id ? -1 : 1);
+const byWorth = (a: EntityCandidate, b: EntityCandidate): number => b.observations - a.observations || (a.id < b.id ? -1 : 1);
 
 /** The most alike first, ties by name. */
 const byLikeness = (x: LikelyPair, y: LikelyPair): number =>
@@ -79,7 +79,7 @@ export interface DuplicateParts {
 }
 
 export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): EntityDuplicates {
-  const only = async (ctx: CallScope, rawName: string): Promise<DuplicateCandidate> => {
+  const only = async (ctx: CallScope, rawName: string): Promise<EntityCandidate> => {
     const name = cleanName(rawName);
     const found = await db.read(ctx, (tx) => tx.all(candidatesNamed({ name, scope: ctx.scope })));
     const [first, second] = found;
@@ -94,8 +94,8 @@ export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): E
 
   return {
     async report(ctx) {
-      const near = createNearNames<DuplicateCandidate>(NEAR_NAMES_ABOVE);
-      const byKey = new Map<string, DuplicateCandidate[]>();
+      const near = createNearNames<EntityCandidate>(NEAR_NAMES_ABOVE);
+      const byKey = new Map<string, EntityCandidate[]>();
       const pace = paceOf();
       await walk({ ...ctx, pace }, { db }, { table: "entities", ...ENTITIES, writes: false }, async (tx, window) => {
         const found = await tx.all(candidatesIn({ ...window, scope: ctx.scope }));

@@ -17,7 +17,7 @@ const Candidate = z.object({
   observations: int8,
 });
 /** An entity as somebody who looks for doubles sees it. */
-export type DuplicateCandidate = z.output<typeof Candidate>;
+export type EntityCandidate = z.output<typeof Candidate>;
 
 const columns = (counted: SQL) => sql`e.id, e.name, e.name_key as "nameKey", e.project_id as "projectId",
   (select p.name from brain_projects as p where p.id = e.project_id) as "projectName",
