@@ -11,7 +11,7 @@ import { batchAnswer } from "./batch-answer.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, entityName, flag, listOf } from "./fields.ts";
 import { fitRows } from "./fit.ts";
-import { sameNoteItem } from "./note-item.ts";
+import { sameNoteItem, wantedItem } from "./note-item.ts";
 
 /** Most memories of one call. */
 const MOST_ITEMS = 200;
@@ -63,7 +63,7 @@ export default defineTool({
       }),
       secretGate: ["items[].content", "items[].entity_name"],
       run: async (ctx, a, { observations }) => {
-        const read = readNotes(a.items, { trust: withheld(a.untrusted) });
+        const read = readNotes(a.items, { trust: withheld(a.untrusted), wanted: wantedItem });
         const stored = read.notes.length === 0 ? nothing : await observations.addMany(ctx, read.notes);
         return { action: "ingest", ...marked(a.untrusted), ...(await ingested(stored, read, a.items.length)) };
       },

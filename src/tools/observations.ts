@@ -7,7 +7,7 @@ import { batchAnswer, overloadWarning, rounded, shownConflict } from "./batch-an
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, CONTENT_CHARS, choice, entityName, filledText, flag, instant, int, listOf, offset, text, uuid } from "./fields.ts";
 import { fitRows, tokensLeft } from "./fit.ts";
-import { noteItem } from "./note-item.ts";
+import { noteItem, wantedItem } from "./note-item.ts";
 
 /** Rows of a list by default; a timeline shows more, since a row of it says less. */
 const LIST_ROWS = 50;
@@ -101,7 +101,7 @@ export default defineTool({
       }),
       secretGate: ["observations[].content", "observations[].entity_name", "entity_name"],
       run: async (ctx, a, { observations }) => {
-        const read = readNotes(a.observations, { entityName: a.entity_name, trust: withheldOrNot(a.trust) });
+        const read = readNotes(a.observations, { entityName: a.entity_name, trust: withheldOrNot(a.trust), wanted: wantedItem });
         const stored = await observations.addMany(ctx, read.notes);
         return { action: "batch_add", ...(await batchAnswer(stored, read, a.observations.length)) };
       },

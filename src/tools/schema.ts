@@ -3,6 +3,9 @@ import { z } from "zod";
 import { invalid, invalidChoice, type MemoryError, shown } from "../kernel/errors.ts";
 import { charCount, isBlank } from "../kernel/text.ts";
 
+const inFull = Symbol("in full");
+const underAnyKey = Symbol("under any key");
+
 /** The subset of JSON Schema that we publish: no `$ref`, unions, `const`, `pattern` or `additionalProperties` (some clients refuse a whole catalogue for one). */
 export interface JsonSchema {
   readonly type?: string;
@@ -20,6 +23,10 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
+  /** What is wanted in full where the listing says it only once, elsewhere: for error texts; a symbol, so no listing carries it. */
+  readonly [inFull]?: JsonSchema;
+  /** Of an object with any keys: what stands under them. Not published either. */
+  readonly [underAnyKey]?: JsonSchema;
 }
 
 const kept = new Set([
@@ -51,8 +58,11 @@ function publish(raw: unknown): JsonSchema {
         Object.entries(value ?? {}).flatMap(([name, member]) => (isHidden(member) ? [] : [[name, publish(member)]])),
       );
     else if ((key === "minimum" || key === "maximum") && Math.abs(Number(value)) >= Number.MAX_SAFE_INTEGER) continue;
+    else if (key === "additionalProperties" && typeof value === "object") Reflect.set(out, underAnyKey, publish(value));
     else if (kept.has(key)) out[key] = value;
   }
+  const full: unknown = typeof raw === "object" && raw !== null ? Reflect.get(raw, "inFull") : undefined;
+  if (full !== undefined) Reflect.set(out, inFull, publish(full));
   if (out.type === "array" && out.items === undefined) out.items = { type: "string" };
   return out;
 }
@@ -61,8 +71,14 @@ function publish(raw: unknown): JsonSchema {
 export const jsonSchema = (input: z.ZodType): JsonSchema =>
   publish(z.toJSONSchema(input, { target: "draft-7", io: "input", unrepresentable: "any" }));
 
-/** What a schema wants, in words: `an integer from 1 to 50`. */
+/** What a schema wants: in words, and of a list or an object an example beside them. */
 export function expectation(schema: JsonSchema): string {
+  const isOpen = schema.type === "array" || schema.type === "object";
+  return isOpen ? `${wording(schema)}, like ${JSON.stringify(exampleOf(schema))}` : wording(schema);
+}
+
+/** In words alone: `an integer from 1 to 50`. */
+function wording(schema: JsonSchema): string {
   const { minimum, maximum, exclusiveMinimum } = schema;
   switch (schema.type) {
     case "integer":
@@ -78,12 +94,42 @@ export function expectation(schema: JsonSchema): string {
     case "array":
       return `an array${schema.minItems === undefined && schema.maxItems === undefined ? "" : ` of ${schema.minItems ?? 0} to ${schema.maxItems ?? "any number of"} items`}`;
     case "object":
-      return `an object${keysOf(schema)}`;
+      return `an object${keysOf(schema[inFull] ?? schema)}`;
     default:
       if (schema.enum !== undefined) return `one of ${schema.enum.join("/")}`;
       if (schema.format === "uuid") return "a UUID";
       if (schema.format === "date-time") return "an RFC 3339 instant with its zone, like 2026-03-29T10:00:00+02:00";
       return schema.maxLength === undefined ? "text" : `text of ${schema.minLength ?? 0} to ${schema.maxLength} characters`;
+  }
+}
+
+/** Stands for any text in an example. */
+const SOME_TEXT = "…";
+
+/** The least value that a schema takes: of an object what it needs, or its first key where it needs none; of an array one item. */
+export function exampleOf(schema: JsonSchema): unknown {
+  const { type, properties = {}, required = [], items } = schema[inFull] ?? schema;
+  switch (type) {
+    case "integer":
+    case "number":
+      return schema.minimum ?? (schema.exclusiveMinimum === undefined ? 1 : schema.exclusiveMinimum + 1);
+    case "boolean":
+      return true;
+    case "array":
+      return [exampleOf(items ?? {})];
+    case "object": {
+      const keys = required.length > 0 ? required : Object.keys(properties).slice(0, 1);
+      return keys.length === 0
+        ? { key: exampleOf(schema[underAnyKey] ?? {}) }
+        : Object.fromEntries(keys.map((key) => [key, exampleOf(properties[key] ?? {})]));
+    }
+    default:
+      if (schema.enum?.[0] !== undefined) return schema.enum[0];
+      return schema.format === "date-time"
+        ? "2026-03-29T10:00:00+02:00"
+        : schema.format === "uuid"
+          ? "00000000-0000-4000-8000-000000000000"
+          : SOME_TEXT;
   }
 }
 
@@ -162,7 +208,9 @@ export function issueError(
     );
   if (wanted.enum !== undefined && (typeof value === "string" || typeof value === "number"))
     return invalidChoice(field, value, wanted.enum);
-  const own = issue.code === "custom" && issue.message !== "length" ? issue.message : expectation(wanted);
+  // Where only the number of items is wrong the shape is known.
+  const isCount = issue.code === "too_big" || issue.code === "too_small";
+  const own = issue.code === "custom" && issue.message !== "length" ? issue.message : isCount ? wording(wanted) : expectation(wanted);
   if (value === "") return invalid(`${field} is required (${own}); it came empty. Nothing was written.`, { field });
   return invalid(`${field} must be ${own}; got ${describeValue(value)}. Nothing was written.`, { field });
 }

@@ -55,7 +55,10 @@ describe("a tool", () => {
       "note is required (text of 1 to 10 characters). Nothing was written. Unknown: 'text', 'limt'.",
     ],
     [{ action: "write", note: "" }, "note is required (text that is not blank); it came empty. Nothing was written."],
-    [{ action: "write", note: "a", many: ["hello"] }, 'many[0] must be an object with content; got the text "hello". Nothing was written.'],
+    [
+      { action: "write", note: "a", many: ["hello"] },
+      'many[0] must be an object with content, like {"content":"…"}; got the text "hello". Nothing was written.',
+    ],
     [{ action: "write", note: "   " }, "note must be text that is not blank; got blank text. Nothing was written."],
     [
       { action: "write", note: "界".repeat(11) },
@@ -72,7 +75,10 @@ describe("a tool", () => {
       { action: "write", note: "a", many: [{ content: "ok" }, { content: "toolong" }] },
       'many[1].content must be text of 1 to 5 characters; got the text "toolong". Nothing was written.',
     ],
-    [{ action: "write", note: "a", many: "[oops" }, 'many must be an array of 1 to 2 items; got the text "[oops". Nothing was written.'],
+    [
+      { action: "write", note: "a", many: "[oops" },
+      'many must be an array of 1 to 2 items, like [{"content":"…"}]; got the text "[oops". Nothing was written.',
+    ],
     [{ action: "write", note: "a\0" }, "note must be storable text: a NUL character or half a surrogate pair cannot be kept"],
     [{ action: "write", note: "\ud800" }, "note must be storable text: a NUL character or half a surrogate pair cannot be kept"],
   ] as const)

@@ -40,6 +40,8 @@ function choice<T extends string>(item: unknown, key: string, values: readonly T
 export interface NoteDefaults {
   readonly entityName?: string | undefined;
   readonly trust?: "quarantined" | undefined;
+  /** What an item must be, in the words of the caller's contract. */
+  readonly wanted?: string;
 }
 
 function note(item: unknown, index: number, { entityName: entity, trust }: NoteDefaults): PlacedNote {
@@ -64,7 +66,7 @@ export function readNotes(items: readonly unknown[], defaults: NoteDefaults = {}
   const rejected: { index: number; reason: string }[] = [];
   for (const [index, item] of items.entries()) {
     if (typeof item !== "object" || item === null || Array.isArray(item)) {
-      rejected.push({ index, reason: "an item must be an object with entity_name and content" });
+      rejected.push({ index, reason: `an item must be ${defaults.wanted ?? "an object with entity_name and content"}` });
       continue;
     }
     if (isMissing(member(item, "content")) || (isMissing(member(item, "entity_name")) && isMissing(defaults.entityName))) {
