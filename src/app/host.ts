@@ -23,6 +23,12 @@ const clientVariables: readonly { readonly key: VariableName; readonly isPath: b
   { key: "EMBEDDING_DIM", isPath: false },
 ];
 
+const modelPlaces = [
+  { slot: "embed", key: "ONNX_MODEL_PATH" },
+  { slot: "reranker", key: "RERANKER_PATH" },
+  { slot: "nli", key: "NLI_PATH" },
+] as const;
+
 function installation(config: Config): Installation {
   const { settings, paths, warnings } = config;
   const set = environment();
@@ -37,6 +43,11 @@ function installation(config: Config): Installation {
     cacheRoot: () => requirePath(paths, "cacheRoot"),
     legacyCacheRoot: paths.legacyCacheRoot,
     modelsUrl: settings.MODELS_URL.value,
+    modelPlaces: modelPlaces.flatMap(({ slot, key }) => {
+      const { value, layer, name } = settings[key];
+      // The memory plan switches a model off by a path of its own; that is nobody's choice.
+      return value === undefined || name === undefined || layer === "governor" ? [] : [{ slot, variable: name, path: value }];
+    }),
     runtimeVersion: RUNTIME_VERSION,
     clientVariables: clientVariables.flatMap(({ key, isPath }) => {
       const name = namesOf(key).find((candidate) => (set[candidate] ?? "").trim() !== "");

@@ -123,6 +123,8 @@ export interface Installation {
   readonly legacyCacheRoot: string | undefined;
   /** Mirror for model downloads; undefined = the public hub. */
   readonly modelsUrl: string | undefined;
+  /** Where a person has models lie elsewhere: those are taken, and the catalogue's are not looked at. */
+  readonly modelPlaces: readonly { readonly slot: "embed" | "reranker" | "nli"; readonly variable: string; readonly path: string }[];
   /** Version of the ONNX runtime inside the program. */
   readonly runtimeVersion: string;
   /** Variables that are set here and that a client's process needs too, under the name they are set with. */

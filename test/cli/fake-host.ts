@@ -85,6 +85,7 @@ export function fakeHost(script: Script = {}): FakeHost {
       cacheRoot: () => join(home, ".cache", "memory-industry"),
       legacyCacheRoot: undefined,
       modelsUrl: undefined,
+      modelPlaces: [],
       runtimeVersion: "1.30.0",
       clientVariables: [],
       hasHttpToken: false,

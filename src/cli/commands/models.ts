@@ -139,9 +139,11 @@ const MB = 1_000_000;
 
 async function status(json: boolean, { host, out }: CommandContext): Promise<number> {
   const { modelStatus } = await import("../../inference/models/status.ts");
-  const { cacheRoot, legacyCacheRoot } = host.installation();
+  const { cacheRoot, legacyCacheRoot, modelPlaces } = host.installation();
   const rows = await modelStatus({ cacheRoot: cacheRoot(), legacyCacheRoot, digests: true });
   const damaged = rows.some(({ state }) => state === "damaged");
+  for (const { slot, variable, path } of modelPlaces)
+    out.note(`${slot}: ${variable} names ${path}; that model is used, whatever stands here.`);
   if (json) out.json({ models: rows });
   else
     for (const { slot, name, isDefault, state, directory, files, note } of rows) {

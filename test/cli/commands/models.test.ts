@@ -54,6 +54,14 @@ describe("models", () => {
     expect(hub.count()).toBe(0);
   });
 
+  test("status says where a model of one's own is taken instead", async () => {
+    const place = { slot: "embed", variable: "ONNX_MODEL_PATH", path: "/models/mine" } as const;
+    const host = fakeHost({ installation: { modelPlaces: [place] } });
+    expect(await runCli(["models", "status"], host)).toBe(0);
+    expect(host.out()).toMatch(/embed +multilingual-e5-small +missing \(default\)/);
+    expect(host.err()).toBe("embed: ONNX_MODEL_PATH names /models/mine; that model is used, whatever stands here.\n");
+  });
+
   test("runtime --gpu without a mirror names what is missing, with sizes and digests, and the two ways to bring it", async () => {
     const host = fakeHost({ installation: { runtimeVersion: "1.27.0", modelsUrl: undefined } });
     expect(await runCli(["models", "runtime", "--gpu"], host)).toBe(1);
