@@ -238,7 +238,7 @@ function assemble(
           paceOf,
         }),
         recallMethod(createRecall({ db, references })),
-        ...codegraphMethods(createCodeGraph({ db, facts: graph.facts, queue: graph.queue })),
+        ...codegraphMethods(createCodeGraph({ db, facts: graph.facts, queue: graph.queue, paceOf })),
       ],
       evaluation: {
         db,

@@ -83,13 +83,13 @@ export function paceBehind(calls: Calls): PaceOfCall {
 
 /**
  * Runs `slice` until it answers false. The size of a slice follows the time that slices take.
- * @param sizes of the first slice, the largest and the least. The time of a slice holds its wait for the connection: on a busy machine slices would shrink
+ * @param sizes of the first slice, the largest and the least, and the milliseconds that one should take where that is not the usual. The time of a slice holds its wait for the connection: on a busy machine slices would shrink
  *   to a row each and never come to an end, while nobody waits for the few milliseconds that the least one takes.
  */
 export async function inSlices(
   pace: Pace,
   signal: AbortSignal,
-  sizes: { readonly first: number; readonly most: number; readonly least?: number },
+  sizes: { readonly first: number; readonly most: number; readonly least?: number; readonly ms?: number },
   slice: (size: number) => Promise<boolean>,
 ): Promise<void> {
   let size = sizes.first;
@@ -97,7 +97,7 @@ export async function inSlices(
     await pace.turn(signal);
     const startedAt = pace.now();
     more = await slice(size);
-    const factor = SLICE_MS / Math.max(1, pace.now() - startedAt);
+    const factor = (sizes.ms ?? SLICE_MS) / Math.max(1, pace.now() - startedAt);
     size = Math.min(sizes.most, Math.max(sizes.least ?? 1, Math.round(size * Math.min(MOST_GROWTH, Math.max(MOST_SHRINKING, factor)))));
   }
 }

@@ -17,6 +17,7 @@ import leanerInserts from "../../drizzle/0013_leaner_inserts.sql" with { type: "
 import vectorSigns from "../../drizzle/0014_vector_signs.sql" with { type: "text" };
 import movingProjects from "../../drizzle/0015_moving_projects.sql" with { type: "text" };
 import noVectorIndexes from "../../drizzle/0016_no_vector_indexes.sql" with { type: "text" };
+import codeBuilds from "../../drizzle/0017_code_builds.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   { name: "0014_vector_signs", sql: vectorSigns },
   { name: "0015_moving_projects", sql: movingProjects },
   { name: "0016_no_vector_indexes", sql: noVectorIndexes },
+  { name: "0017_code_builds", sql: codeBuilds },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

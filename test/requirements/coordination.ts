@@ -325,6 +325,19 @@ export const coordinationRequirements: readonly Requirement[] = [
     ],
   },
   {
+    id: "code.whole",
+    at: "cli-daemon §3.16",
+    says: "a build shows in one moment, holds nobody up, and killed at any moment it leaves the old graph whole",
+    by: [
+      ["services/codegraph/build.test.ts", "whoever reads meanwhile sees the old graph or the new one, never half of it"],
+      [
+        "services/codegraph/build.test.ts",
+        "killed at any moment it leaves the old graph or the new one, and the next build takes away what it left",
+      ],
+      ["services/codegraph/build.test.ts", "two builds of one project at once come one after the other"],
+    ],
+  },
+  {
     id: "dedupe.judge",
     at: "cli-daemon §3.11",
     says: "a judged group in which two are different is left alone as a whole; nobody chosen, nothing asked",

@@ -2,12 +2,13 @@ import { resolve } from "node:path";
 import { codeLanguages } from "../../domain/code/languages.ts";
 import { oneOf, someOf, text } from "../../kernel/kinds.ts";
 import { flag, option, positional } from "../arguments.ts";
+import type { CliHost } from "../command.ts";
 import { command } from "../define.ts";
 import type { Gateway } from "../gateway.ts";
 import { createProgress } from "../progress.ts";
 
-/** Characters of one message to the owner of the memories; a line of its socket holds 8 MiB, and a character takes at most six bytes there. */
-const PIECE_CHARS = 1_000_000;
+/** Items of one message to the owner of the memories: it reads them within some milliseconds, and a line of its socket (8 MiB) holds more than they take. */
+const PIECE_ITEMS = 500;
 /** Files that were passed over and are named on a screen. */
 const SHOWN_SKIPPED = 20;
 
@@ -67,7 +68,7 @@ export default command({
       return 0;
     }
     const road = await gateway({ project, directory });
-    const done = await store(road, JSON.stringify(tree), project === undefined);
+    const done = await store(road, tree, project === undefined);
     const count = (key: string): number => Number(Reflect.get(Object(done), key) ?? 0);
     if (json) {
       out.json({
@@ -90,11 +91,15 @@ export default command({
   },
 });
 
-async function store(road: Gateway, text: string, owns: boolean): Promise<unknown> {
+const PARTS = ["files", "skipped", "symbols", "calls", "imports"] as const;
+type Tree = Awaited<ReturnType<CliHost["readSourceTree"]>>;
+
+async function store(road: Gateway, { under, languages, ...tree }: Tree, owns: boolean): Promise<unknown> {
   const run = crypto.randomUUID();
-  for (let at = 0; at < text.length; at += PIECE_CHARS)
-    await road.ask("owner/codegraph-piece", { run, text: text.slice(at, at + PIECE_CHARS) });
-  return await road.ask("owner/codegraph", { run, owns });
+  for (const part of PARTS)
+    for (let at = 0; at < tree[part].length; at += PIECE_ITEMS)
+      await road.ask("owner/codegraph-piece", { run, [part]: tree[part].slice(at, at + PIECE_ITEMS) });
+  return await road.ask("owner/codegraph", { run, owns, under, languages });
 }
 
 function skipped(files: readonly (readonly [path: string, reason: string])[], say: (line: string) => void): void {

@@ -16,14 +16,15 @@ interface OfScope {
   readonly scope: Scope;
 }
 
-/** Plan: the index by type; a tree is a part of the entities. */
+/** One page, from what follows `after`. Plan: the index by type; a tree is a part of the entities. */
 export const codeEntities = query(
   z.object({ id: uuid, name: z.string(), type: z.enum(codeTypes) }),
-  (q: OfScope) => sql`
+  (q: OfScope & { after: string | undefined; limit: number }) => sql`
   select e.id, e.name, e.entity_type as type
   from brain_entities as e
-  where e.entity_type = any(${textArray(codeTypes)}) and ${ofScope("e", q.scope)}
-  order by e.name, e.id`,
+  where e.entity_type = any(${textArray(codeTypes)}) and ${ofScope("e", q.scope)} and (${q.after ?? null}::uuid is null or e.id > ${q.after ?? null}::uuid)
+  order by e.id
+  limit ${q.limit}::int`,
 );
 
 /** Entities of any type that have one of these names, or an alias of it: what a person calls `react` is `react`. */
@@ -70,14 +71,27 @@ export const insertCodeEntities = query(
   returning id, name`,
 );
 
-/** Plan: the index of what was observed; asserted rows are not in it. */
+/** One page, from what follows `after`. Plan: the index of what was observed; asserted rows are not in it. */
 export const codeObservations = query(
   z.object({ id: uuid, entityId: uuid, content: z.string() }),
-  (q: OfScope) => sql`
+  (q: OfScope & { after: string | undefined; limit: number }) => sql`
   select o.id, o.entity_id as "entityId", o.content
   from brain_observations as o
   where o.evidence = 'observed' and starts_with(o.verification, ${CODE_CHECK}::text) and o.observation_type <> 'superseded' and ${ofScope("o", q.scope)}
-  order by o.entity_id, o.id`,
+    and (${q.after ?? null}::uuid is null or o.id > ${q.after ?? null}::uuid)
+  order by o.id
+  limit ${q.limit}::int`,
+);
+
+/** Edges that a tree made, from these. */
+export const codeEdgesFrom = query(
+  z.object({ id: uuid, from: uuid, to: uuid, relation: z.enum(["uses", "depends_on"]) }),
+  (q: { ids: readonly string[] }) => sql`
+  select r.id, r.from_entity as "from", r.to_entity as "to", r.relation_type as relation
+  from brain_relations as r join brain_entities as t on t.id = r.to_entity
+  where r.from_entity = any(${uuidArray(q.ids)}) and r.relation_type in ('uses', 'depends_on') and r.provenance = 'extracted'
+    and t.entity_type = any(${textArray(codeTypes)})
+  order by r.id`,
 );
 
 export interface NewCodeObservation {
@@ -90,14 +104,20 @@ export interface NewCodeObservation {
   readonly importance: number;
 }
 
-export const insertCodeObservations = (q: { rows: readonly NewCodeObservation[]; projectId: string | null }) => sql`
+/** What somebody deleted meanwhile gets none. */
+export const insertCodeObservations = query(
+  z.object({ id: uuid }),
+  (q: { rows: readonly NewCodeObservation[]; projectId: string | null }) => sql`
   insert into brain_observations (id, entity_id, content, observation_type, importance, source, evidence, verification, tags, lexical, project_id)
   select n.id, n.entity_id, n.content, 'context', n.importance, 'agent', 'observed', n.verification,
          array(select jsonb_array_elements_text(n.tags)), n.lexical, ${q.projectId}::uuid
   from jsonb_to_recordset(${json(
     q.rows.map(({ entityId, ...row }) => ({ ...row, entity_id: entityId })),
   )}) as n(id uuid, entity_id uuid, content text, importance float8, verification text, tags jsonb, lexical text)
-  order by n.id`;
+  where exists (select from brain_entities as e where e.id = n.entity_id)
+  order by n.id
+  returning id`,
+);
 
 /** A definition that moved, or has another first line. Vector and history go by trigger. */
 export const updateCodeObservations = (rows: readonly Pick<NewCodeObservation, "id" | "content" | "lexical" | "tags">[]) => sql`
@@ -119,24 +139,29 @@ const CODE_STRENGTH = 1;
 /** How much an edge gains that is read again. */
 const SEEN_AGAIN = 0.1;
 
-/** Stores edges; one that is there gains strength and counts as extracted. What would not change is not written. */
-export const upsertCodeEdges = (q: EdgeRows & { relation: string; projectId: string | null }) => sql`
-  insert into brain_relations as r (from_entity, to_entity, relation_type, strength, provenance, project_id)
+/** Stores edges that are not there; answers which they are. */
+export const insertCodeEdges = query(
+  z.object({ id: uuid }),
+  (q: EdgeRows & { relation: string; projectId: string | null }) => sql`
+  insert into brain_relations (from_entity, to_entity, relation_type, strength, provenance, project_id)
   select n.from_id, n.to_id, ${q.relation}::text, ${CODE_STRENGTH}::float8, 'extracted', ${q.projectId}::uuid
   from unnest(${uuidArray(q.from)}, ${uuidArray(q.to)}) as n(from_id, to_id)
+  join brain_entities as f on f.id = n.from_id join brain_entities as t on t.id = n.to_id
   order by n.from_id, n.to_id
-  on conflict on constraint uq_brain_relations_edge do update
-  set strength = least(1, r.strength + ${SEEN_AGAIN}::float8), provenance = 'extracted', last_traversed = now()
-  where r.strength < 1 or r.provenance <> 'extracted'`;
+  on conflict on constraint uq_brain_relations_edge do nothing
+  returning id`,
+);
 
-/** Deletes the edges that lead from code that was read again to code, and were not found again. */
-export const deleteStaleCodeEdges = (q: EdgeRows & { relation: string; read: readonly string[] }) => sql`
-  delete from brain_relations as r
-  using brain_entities as t
-  where r.from_entity = any(${uuidArray(q.read)}) and r.relation_type = ${q.relation}::text and r.provenance = 'extracted'
-    and t.id = r.to_entity and t.entity_type = any(${textArray(codeTypes)})
-    and not exists (
-      select from unnest(${uuidArray(q.from)}, ${uuidArray(q.to)}) as n(from_id, to_id) where n.from_id = r.from_entity and n.to_id = r.to_entity)`;
+/** Edges that are there gain strength and count as extracted. What would not change is not written. */
+export const strengthenCodeEdges = (q: EdgeRows & { relation: string }) => sql`
+  update brain_relations as r
+  set strength = least(1, r.strength + ${SEEN_AGAIN}::float8), provenance = 'extracted', last_traversed = now()
+  from unnest(${uuidArray(q.from)}, ${uuidArray(q.to)}) as n(from_id, to_id)
+  where r.from_entity = n.from_id and r.to_entity = n.to_id and r.relation_type = ${q.relation}::text
+    and (r.strength < 1 or r.provenance <> 'extracted')`;
+
+export const deleteCodeEdges = (ids: readonly string[]) => sql`
+  delete from brain_relations where id = any(${uuidArray(ids)}) and provenance = 'extracted'`;
 
 /** Edges of code that is gone: those that were read from it, and those to it that were read. */
 export const deleteEdgesOfGone = (ids: readonly string[]) => sql`
@@ -168,8 +193,8 @@ export const keepAsConcepts = (rows: readonly { readonly id: string; readonly le
 /** What outside of the tree nobody depends on any more, of these. */
 export const unusedDependencies = query(
   z.object({ id: uuid }),
-  (q: OfScope) => sql`
+  (q: { ids: readonly string[] }) => sql`
   select e.id from brain_entities as e
-  where e.entity_type = 'external_dependency' and ${ofScope("e", q.scope)} and not exists (select from brain_relations as r where r.to_entity = e.id)
+  where e.id = any(${uuidArray(q.ids)}) and e.entity_type = 'external_dependency' and not exists (select from brain_relations as r where r.to_entity = e.id)
   order by e.id`,
 );

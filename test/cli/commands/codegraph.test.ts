@@ -7,10 +7,10 @@ import { fakeHost, type Sent } from "../fake-host.ts";
 
 /** A host whose working directory holds two files; what arrives at the owner is put together again. */
 function hostWithSources() {
-  const pieces: string[] = [];
+  const pieces: Record<string, unknown>[] = [];
   const host = fakeHost({
     answer: ({ method, params }: Sent) => {
-      if (method === "owner/codegraph-piece") pieces.push(String(params.text));
+      if (method.startsWith("owner/codegraph")) pieces.push(params);
       return method === "owner/codegraph"
         ? { symbols: 2, added: 2, rewritten: 0, removed: 1, calls: 1, imports: 1 }
         : { pieces: pieces.length };
@@ -19,7 +19,7 @@ function hostWithSources() {
   mkdirSync(join(host.home, "src"));
   writeFileSync(join(host.home, "src", "a.ts"), 'import "b";\nexport function one() { two(); }\nfunction two() {}\n');
   writeFileSync(join(host.home, "src", "c.py"), "def three(): pass\n");
-  return { host, tree: (): Record<string, unknown> => JSON.parse(pieces.join("")) };
+  return { host, tree: () => Object.assign({}, ...pieces) as Record<string, unknown> };
 }
 
 test("a dry run reads, counts and opens no database", async () => {
@@ -43,7 +43,7 @@ test("the tree goes to the owner, for the repository at the path", async () => {
   expect(host.life).toEqual([`open - ${join(host.home, "src")}`, "drain"]);
   expect(tree()).toMatchObject({ files: ["a.ts"], languages: ["typescript"], calls: [{ from: "a.ts::one", to: "a.ts::two" }] });
   expect(host.sent.map(({ method, params }) => [method, params.owns])).toEqual([
-    ["owner/codegraph-piece", undefined],
+    ...["files", "symbols", "calls", "imports"].map(() => ["owner/codegraph-piece", undefined]),
     ["owner/codegraph", true],
   ]);
   expect(JSON.parse(host.out())).toMatchObject({

@@ -4,6 +4,7 @@ import { silentLogger } from "../../../src/kernel/logger.ts";
 import { createCodeReferences } from "../../../src/services/codegraph/references.ts";
 import { createCodeGraph } from "../../../src/services/codegraph/store.ts";
 import { createFactMirror } from "../../../src/services/facts.ts";
+import { createCalls, paceBehind } from "../../../src/services/pace.ts";
 import { createRecall } from "../../../src/services/recall.ts";
 import { eachEngine, inProject, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
@@ -18,7 +19,12 @@ eachEngine("code that is gone", (engine) => {
   /** Reads a tree of these symbols; its files follow from them. */
   const build = (projectId: string, ...names: string[]) => {
     const files = [...new Set(names.map((name) => name.split("::")[0] ?? ""))];
-    return createCodeGraph({ db: engine.db, facts: createFactMirror({ enabled: true }), queue: { poke: () => {} } }).store(
+    return createCodeGraph({
+      db: engine.db,
+      facts: createFactMirror({ enabled: true }),
+      queue: { poke: () => {} },
+      paceOf: paceBehind(createCalls()),
+    }).store(
       { ...inProject(projectId), log: silentLogger },
       {
         under: "",

@@ -1,7 +1,6 @@
 /** A source tree in the graph: what a first run makes, what a second one changes, and what people wrote survives. */
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
-import { codeLanguages } from "../../../src/domain/code/languages.ts";
 import { silentLogger } from "../../../src/kernel/logger.ts";
 import type { SourceTree } from "../../../src/services/codegraph/read.ts";
 import { createCodeGraph } from "../../../src/services/codegraph/store.ts";
@@ -11,58 +10,22 @@ import { createCalls, paceBehind } from "../../../src/services/pace.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
 import { eachEngine, inProject, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
+import { before, readersOf, treeOf } from "../../support/source-trees.ts";
 import { project, row, rows } from "../../support/statements.ts";
-
-type Symbols = Readonly<Record<string, readonly [kind: string, line: number]>>;
-
-/** A tree from `file::name` to kind and line; edges as pairs of names. */
-function treeOf(symbols: Symbols, calls: readonly [string, string][] = [], imports: readonly [string, string][] = []): SourceTree {
-  const found = Object.entries(symbols).map(([name, [kind, line]]) => ({
-    name,
-    kind,
-    file: name.split("::")[0] ?? "",
-    firstLine: line,
-    lastLine: line + 2,
-    signature: `${name.split("::").at(-1)}()`,
-  }));
-  return {
-    under: "",
-    languages: codeLanguages,
-    skipped: [],
-    files: [...new Set(found.map(({ file }) => file))],
-    symbols: found,
-    calls: calls.map(([from, to]) => ({ from, to })),
-    imports: imports.map(([from, to]) => ({ from: `${from}::<module>`, to, external: true })),
-  };
-}
-
-const before = treeOf(
-  { "src/auth/session.ts::renewToken": ["function", 3], "src/auth/session.ts::Session": ["class", 9], "src/app.ts::main": ["function", 1] },
-  [["src/app.ts::main", "src/auth/session.ts::renewToken"]],
-  [["src/app.ts", "react"]],
-);
 
 eachEngine("a source tree in the graph", (engine) => {
   beforeEach(() => engine.db.reset());
   const poked: string[] = [];
-  const graph = (bitemporal = true) =>
-    createCodeGraph({ db: engine.db, facts: createFactMirror({ enabled: bitemporal }), queue: { poke: () => void poked.push("poked") } });
+  const graph = () =>
+    createCodeGraph({
+      db: engine.db,
+      facts: createFactMirror({ enabled: true }),
+      queue: { poke: () => void poked.push("poked") },
+      paceOf: paceBehind(createCalls()),
+    });
   const store = (tree: SourceTree, projectId: string, owns = true) =>
     graph().store({ ...inProject(projectId), log: silentLogger }, tree, { owns });
-  const entities = async () =>
-    (await rows(engine.db, sql`select name, entity_type from brain_entities order by name`)).map(
-      ({ name, entity_type }) => `${name} (${entity_type})`,
-    );
-  const contents = async () =>
-    (await rows(engine.db, sql`select content from brain_observations order by content`)).map(({ content }) => content);
-  const edges = async () =>
-    (
-      await rows(
-        engine.db,
-        sql`select f.name as f, r.relation_type as t, e.name as e, r.strength, r.provenance from brain_relations as r
-          join brain_entities as f on f.id = r.from_entity join brain_entities as e on e.id = r.to_entity order by 1, 2, 3`,
-      )
-    ).map(({ f, t, e, strength, provenance }) => `${f} ${t} ${e} ${strength} ${provenance}`);
+  const { entities, contents, edges } = readersOf(() => engine.db);
   const isWhole = async () => expect(await engine.db.asOwner(brokenInvariants)).toEqual([]);
 
   test("a symbol is an entity with one observation that says how it is known; calls and imports are edges", async () => {
@@ -212,29 +175,6 @@ eachEngine("a source tree in the graph", (engine) => {
       sql`select project_id, count(*)::int as n from brain_entities where entity_type = 'code_symbol' group by 1`,
     );
     expect(Object.fromEntries(counted.map(({ project_id, n }) => [String(project_id), n]))).toEqual({ [one]: 1, [other]: 3 });
-  });
-
-  test("a run that fails in the middle leaves nothing behind", async () => {
-    const p = await project(engine.db);
-    const failing = createCodeGraph({
-      db: {
-        ...engine.db,
-        write: (ctx, work, limits) =>
-          engine.db.write(
-            ctx,
-            async (tx) => {
-              await work(tx);
-              throw new Error("the last statement refuses");
-            },
-            limits,
-          ),
-      },
-      facts: createFactMirror({ enabled: true }),
-      queue: { poke: () => {} },
-    });
-    expect(failing.store({ ...inProject(p), log: silentLogger }, before, { owns: true })).rejects.toThrow("refuses");
-    expect(await entities()).toEqual([]);
-    expect(await contents()).toEqual([]);
   });
 
   test("two spellings of a name in code are two things to dedupe", async () => {

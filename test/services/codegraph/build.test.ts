@@ -1,0 +1,199 @@
+/** A build of a source tree comes in slices that nobody sees, and shows in one moment, whatever happens meanwhile. */
+import { beforeEach, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
+import { silentLogger } from "../../../src/kernel/logger.ts";
+import type { SourceTree } from "../../../src/services/codegraph/read.ts";
+import { createCodeGraph } from "../../../src/services/codegraph/store.ts";
+import { createFactMirror } from "../../../src/services/facts.ts";
+import { createCalls, paceBehind } from "../../../src/services/pace.ts";
+import type { Database } from "../../../src/store/port.ts";
+import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
+import { eachEngine, inProject } from "../../support/engines.ts";
+import { graphOver } from "../../support/graph.ts";
+import { before, readersOf, treeOf } from "../../support/source-trees.ts";
+import { project, rows } from "../../support/statements.ts";
+
+eachEngine("a build of a source tree", (engine) => {
+  beforeEach(() => engine.db.reset());
+  const graph = (db: Database = engine.db) =>
+    createCodeGraph({
+      db,
+      facts: createFactMirror({ enabled: true }),
+      queue: { poke: () => undefined },
+      paceOf: paceBehind(createCalls()),
+    });
+  const store = (tree: SourceTree, projectId: string, owns = true) =>
+    graph().store({ ...inProject(projectId), log: silentLogger }, tree, { owns });
+  const { entities, contents, edges } = readersOf(() => engine.db);
+  const isWhole = async () => expect(await engine.db.asOwner(brokenInvariants)).toEqual([]);
+
+  /** What everybody sees. */
+  const seen = async () => ({ entities: await entities(), contents: await contents(), edges: await edges(), facts: await factCount() });
+  const factCount = async () => (await rows(engine.db, sql`select 1 as one from brain_facts where valid_to is null`)).length;
+  /** What lies in the tables, seen or not. */
+  const leftovers = async () => {
+    const { rows: found } = await engine.db.asOwner((connection) =>
+      connection.query(`select (select count(*) from brain_code_builds)::int as builds, (select count(*) from brain_code_pending)::int as marks,
+        (select count(*) from brain_entities)::int as entities, (select count(*) from brain_tombstones)::int as tombstones`),
+    );
+    return found[0];
+  };
+  const after = treeOf(
+    {
+      "src/auth/session.ts::renewToken": ["function", 3],
+      "src/auth/tokens.ts::issue": ["function", 3],
+      "src/app.ts::main": ["function", 1],
+    },
+    [
+      ["src/app.ts::main", "src/auth/session.ts::renewToken"],
+      ["src/app.ts::main", "src/auth/tokens.ts::issue"],
+    ],
+    [["src/app.ts", "preact"]],
+  );
+
+  /** A database that does the transaction of this number and then fails; all that come later too where the process is `killed`. */
+  function refusing(at: number, isKilled = false): Database {
+    let count = 0;
+    return {
+      ...engine.db,
+      traits: engine.db.traits,
+      write: async (ctx, work, limits) => {
+        count += 1;
+        if (isKilled && count > at) throw new Error("killed");
+        return await engine.db.write(
+          ctx,
+          async (tx) => {
+            const done = await work(tx);
+            if (count === at) throw new Error("the statement refuses");
+            return done;
+          },
+          limits,
+        );
+      },
+    };
+  }
+
+  /** Calls `between` after each transaction of a build. */
+  const watched = (between: () => Promise<void>): Database => ({
+    ...engine.db,
+    traits: engine.db.traits,
+    write: async (ctx, work, limits) => {
+      const done = await engine.db.write(ctx, work, limits);
+      await between();
+      return done;
+    },
+  });
+
+  test("whoever reads meanwhile sees the old graph or the new one, never half of it", async () => {
+    const p = await project(engine.db);
+    await store(before, p);
+    const old = JSON.stringify(await seen());
+    const states: string[] = [];
+    const db = watched(async () => {
+      const now = JSON.stringify(await seen());
+      if (states.at(-1) !== now) states.push(now);
+    });
+    await graph(db).store({ ...inProject(p), log: silentLogger }, after, { owns: true });
+    const fresh = JSON.stringify(await seen());
+    // What nobody depends on any more goes after the moment in which the rest shows.
+    const withReact = states.map((state) => state.replace('"react (external_dependency)",', ""));
+    expect([...new Set(withReact)]).toEqual([old.replace('"react (external_dependency)",', ""), fresh]);
+    expect(await leftovers()).toMatchObject({ builds: 0, marks: 0 });
+    await isWhole();
+  });
+
+  test("killed at any moment it leaves the old graph or the new one, and the next build takes away what it left", async () => {
+    const p = await project(engine.db);
+    await store(before, p);
+    const old = await seen();
+    await store(after, p);
+    const fresh = await seen();
+    for (let at = 1; ; at++) {
+      await store(before, p);
+      expect(await seen()).toEqual(old);
+      const run = graph(refusing(at, true)).store({ ...inProject(p), log: silentLogger }, after, { owns: true });
+      const isThrough = await run.then(
+        () => true,
+        () => false,
+      );
+      if (isThrough) break;
+      const now = await seen();
+      if (now.contents.includes("function `issue` in src/auth/tokens.ts:3-5\nissue()")) expect(now.edges).toEqual(fresh.edges);
+      else expect(now).toEqual(old);
+      await store(after, p);
+      expect(await seen()).toEqual(fresh);
+      expect(await leftovers()).toMatchObject({ builds: 0, marks: 0 });
+    }
+    await isWhole();
+  });
+
+  test("what somebody writes about code that is not shown yet is theirs, and part of it afterwards", async () => {
+    const p = await project(engine.db);
+    const call = graphOver(engine.db).caller({ kind: "project", id: p });
+    let isTold = false;
+    const db = watched(async () => {
+      const { rows: marked } = await engine.db.asOwner((connection) =>
+        connection.query("select 1 as one from brain_code_pending where kind = 1"),
+      );
+      if (marked.length === 0 || isTold) return;
+      isTold = true;
+      await call("cuba_cronica", { action: "add", entity_name: "src/app.ts::main", content: "main must stay short" });
+      await call("cuba_cronica", { action: "add", entity_name: "src/auth/session.ts::renewToken", content: "never twice a second" });
+      await call("cuba_puente", {
+        action: "create",
+        from_entity: "src/app.ts::main",
+        to_entity: "src/auth/session.ts::renewToken",
+        relation_type: "uses",
+      });
+    });
+    await graph(db).store({ ...inProject(p), log: silentLogger }, before, { owns: true });
+    expect(isTold).toBe(true);
+    expect(await contents()).toContain("main must stay short");
+    expect(await contents()).toContain("function `main` in src/app.ts:1-3\nmain()");
+    expect(await entities()).toContain("src/app.ts::main (code_symbol)");
+    expect(await edges()).toContain("src/app.ts::main uses src/auth/session.ts::renewToken 1 extracted");
+    expect(await leftovers()).toMatchObject({ builds: 0, marks: 0 });
+    await isWhole();
+  });
+
+  test("two builds of one project at once come one after the other", async () => {
+    const p = await project(engine.db);
+    const one = graph();
+    const build = () => one.store({ ...inProject(p), log: silentLogger }, before, { owns: true });
+    const [first, second] = await Promise.all([build(), build()]);
+    expect([first.added, second.added]).toEqual([3, 0]);
+    const lock = graph();
+    let refused: unknown;
+    const db = watched(async () => {
+      refused ??= await lock.store({ ...inProject(p), log: silentLogger }, before, { owns: true }).catch((error: Error) => error.message);
+    });
+    await graph(db).store({ ...inProject(p), log: silentLogger }, before, { owns: true });
+    expect(refused).toBe("Another process is reading code into this project. Nothing was written. Run the command again when it is done.");
+    await isWhole();
+  });
+
+  test("a tree of which much has changed is cut in slices, with the same end", async () => {
+    const p = await project(engine.db);
+    const many = (line: number, names: number) =>
+      treeOf(
+        Object.fromEntries(Array.from({ length: names }, (_, at) => [`src/a.ts::f${at}`, ["function", line + at] as const])),
+        Array.from({ length: names - 1 }, (_, at): [string, string] => [`src/a.ts::f${at}`, `src/a.ts::f${at + 1}`]),
+      );
+    await store(many(1, 300), p);
+    expect(await store(many(5, 150), p)).toMatchObject({ added: 0, rewritten: 150, removed: 150 });
+    expect([(await contents()).length, (await edges()).length, await factCount()]).toEqual([150, 149, 150]);
+    expect(await contents()).toContain("function `f0` in src/a.ts:5-7\nf0()");
+    await isWhole();
+  });
+
+  test("a run that fails in the middle leaves nothing behind", async () => {
+    const p = await project(engine.db);
+    await store(before, p);
+    const whole = await seen();
+    const moved = { ...after, symbols: after.symbols.map((symbol) => ({ ...symbol, firstLine: symbol.firstLine + 10 })) };
+    const failing = graph(refusing(7));
+    expect(failing.store({ ...inProject(p), log: silentLogger }, moved, { owns: true })).rejects.toThrow("refuses");
+    expect(await seen()).toEqual(whole);
+    expect(await leftovers()).toEqual({ builds: 0, marks: 0, entities: 6, tombstones: 0 });
+  });
+});
