@@ -66,7 +66,17 @@ async function remove(id: string, apply: boolean, { gateway, host, out }: Comman
     return 0;
   }
   const file = await writeUndoFile(undoFile(directory, id), snapshot, new Date());
-  await road.ask("owner/delete", { id, version: observation.version });
+  try {
+    await road.ask("owner/delete", { id, version: observation.version });
+  } catch (error) {
+    // It changed meanwhile, as a rule: the file holds an old state then, and would stand in the way of the next try. Where nobody answers it stays.
+    const isThere = await road.ask("owner/observation", { id }).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) await rm(file, { force: true });
+    throw error;
+  }
   for (const line of ["Deleted:", ...shown]) out.line(line);
   out.line(`To bring it back: ${commandLine(host.typed, ["delete", "--undo", id, "--apply"])}`);
   out.line(`Undo file: ${file}`);

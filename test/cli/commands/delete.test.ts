@@ -49,6 +49,26 @@ describe("delete", () => {
     expect(host.out()).toContain(file(host.home));
   });
 
+  test("a memory that changed meanwhile stays, and no undo file is left in the way of the next try; where nobody answers the file stays", async () => {
+    const file = (home: string) => join(home, "undo", `obs-${id}.json`);
+    const refusing = (sent: Sent) => {
+      if (sent.method === "owner/delete") throw new Error("was changed or deleted a moment ago; nothing was deleted");
+      return answer(sent);
+    };
+    const host = fakeHost({ answer: refusing });
+    expect(await runCli(["delete", id, "--apply"], host)).toBe(1);
+    expect(existsSync(file(host.home))).toBe(false);
+    let asked = 0;
+    const gone = fakeHost({
+      answer: (sent) => {
+        if (sent.method === "owner/observation" && asked++ > 0) throw new Error("the connection was lost");
+        return refusing(sent);
+      },
+    });
+    expect(await runCli(["delete", id, "--apply"], gone)).toBe(1);
+    expect(existsSync(file(gone.home))).toBe(true);
+  });
+
   test("without a place for the undo file nothing is looked at and nothing deleted", async () => {
     const host = fakeHost({
       answer,
