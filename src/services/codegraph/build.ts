@@ -16,6 +16,7 @@ import {
   type PendingKind,
   pendingKinds,
   pendingRows,
+  projectsWithBuilds,
   showBuild,
   unendedBuilds,
 } from "../../store/queries/code-builds.ts";
@@ -54,6 +55,8 @@ export interface Builds {
    * @throws MemoryError `conflict` where another process builds the same project.
    */
   run<T>(ctx: CallScope, pace: Pace, work: (build: Build) => Promise<T>): Promise<T>;
+  /** Ends what killed processes have begun, in every project; answers in how many. A build that runs holds its lock and is left alone. */
+  endAbandoned(ctx: CallScope, pace: Pace): Promise<number>;
 }
 
 export function createBuilds(db: Database): Builds {
@@ -142,6 +145,16 @@ export function createBuilds(db: Database): Builds {
   };
 
   return {
+    async endAbandoned(ctx, pace) {
+      let ended = 0;
+      for (const { projectId } of await db.read(ctx, (tx) => tx.all(projectsWithBuilds({})))) {
+        await using lock = await db.tryLock(lockKey(projectId));
+        if (lock === undefined) continue;
+        await clear({ ...ctx, scope: projectId === null ? { kind: "none" } : { kind: "project", id: projectId } }, pace);
+        ended += 1;
+      }
+      return ended;
+    },
     async run(ctx, pace, work) {
       const key = projectOf(ctx.scope) ?? "";
       const before = running.get(key);

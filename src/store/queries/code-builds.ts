@@ -30,6 +30,13 @@ export const unendedBuilds = query(
   select id, is_open as "isOpen" from brain_code_builds where project_key = ${projectKey(q.projectId)} order by id`,
 );
 
+/** Projects with such builds, whoever's; null: code of no project. */
+export const projectsWithBuilds = query(
+  z.object({ projectId: uuid.nullable() }),
+  () => sql`
+  select distinct nullif(project_key, brain_project_key(null)) as "projectId" from brain_code_builds order by 1`,
+);
+
 export const hide = (q: { build: string; kind: PendingKind; ids: readonly string[] }) => sql`
   insert into brain_code_pending (row_id, build_id, kind)
   select n.id, ${q.build}::uuid, ${pendingKinds[q.kind]}::smallint from unnest(${uuidArray(q.ids)}) as n(id)`;

@@ -2,13 +2,14 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { silentLogger } from "../../../src/kernel/logger.ts";
+import { createBuilds } from "../../../src/services/codegraph/build.ts";
 import type { SourceTree } from "../../../src/services/codegraph/read.ts";
 import { createCodeGraph } from "../../../src/services/codegraph/store.ts";
 import { createFactMirror } from "../../../src/services/facts.ts";
-import { createCalls, paceBehind } from "../../../src/services/pace.ts";
+import { createCalls, createPace, paceBehind } from "../../../src/services/pace.ts";
 import type { Database } from "../../../src/store/port.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
-import { eachEngine, inProject } from "../../support/engines.ts";
+import { eachEngine, inProject, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
 import { before, readersOf, treeOf } from "../../support/source-trees.ts";
 import { project, rows } from "../../support/statements.ts";
@@ -125,6 +126,24 @@ eachEngine("a build of a source tree", (engine) => {
       expect(await leftovers()).toMatchObject({ builds: 0, marks: 0 });
     }
     await isWhole();
+  });
+
+  test("what a killed build has left is taken away by the next cycle too, while one that runs is left alone", async () => {
+    const p = await project(engine.db);
+    const builds = createBuilds(engine.db);
+    const end = () => builds.endAbandoned(testScope({ scope: { kind: "everything" } }), createPace(createCalls()));
+    const killed = graph(refusing(6, true)).store({ ...inProject(p), log: silentLogger }, before, { owns: true });
+    expect(await killed.catch((error: Error) => error.message)).toMatch(/killed|refuses/);
+    expect(await leftovers()).toMatchObject({ builds: 1 });
+    expect(await end()).toBe(1);
+    expect(await leftovers()).toEqual({ builds: 0, marks: 0, entities: 0, tombstones: 0 });
+    let found = 0;
+    const db = watched(async () => {
+      found += await end();
+    });
+    await graph(db).store({ ...inProject(p), log: silentLogger }, before, { owns: true });
+    expect(found).toBe(0);
+    expect(await contents()).toHaveLength(3);
   });
 
   test("what somebody writes about code that is not shown yet is theirs, and part of it afterwards", async () => {

@@ -1,5 +1,9 @@
-/** What has run out: notes of working memory past their time, predictions that nobody resolved in half a year. No knowledge is among it. */
+/**
+ * What has run out: notes of working memory past their time, predictions that nobody resolved in half a year, and what builds of code that were killed have
+ * left unseen. No knowledge is among it.
+ */
 import { purgeNotes, purgePredictions } from "../../../store/queries/rem-chores.ts";
+import { createBuilds } from "../../codegraph/build.ts";
 import { inSlices } from "../../pace.ts";
 import type { Phase } from "../phase.ts";
 
@@ -17,6 +21,6 @@ export const purge: Phase = {
         count += gone;
         return gone === size;
       });
-    return { count };
+    return { count: count + (await createBuilds(db).endAbandoned(ctx, ctx.pace)) };
   },
 };
