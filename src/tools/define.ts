@@ -29,6 +29,8 @@ export interface Action {
   readonly peer: boolean;
   /** Answers also when the database cannot be reached: then without project and session. */
   readonly lenient: boolean;
+  /** It deletes in this one call, without a plan (`docs/decisions/0160`): whoever says `confirm: false` did not mean that. */
+  readonly deletesAtOnce: boolean;
   /** Fields that refuse credentials: `content`, `observations[].content`, `actors[]`; an object is scanned pretty-printed. */
   readonly secretGate: readonly string[];
   /** Validates arguments; answers the bound call, or what is wrong with them. */
@@ -49,6 +51,7 @@ export interface ActionSpec<S extends z.ZodRawShape> {
   readonly input: z.ZodObject<S>;
   readonly peer?: boolean;
   readonly lenient?: boolean;
+  readonly deletesAtOnce?: boolean;
   readonly secretGate?: readonly string[];
   readonly run: (ctx: CallContext, args: z.output<z.ZodObject<S>>, services: Services) => Promise<Answer>;
 }
@@ -59,6 +62,7 @@ export function action<S extends z.ZodRawShape>(spec: ActionSpec<S>): Action {
     input: spec.input,
     peer: spec.peer ?? false,
     lenient: spec.lenient ?? false,
+    deletesAtOnce: spec.deletesAtOnce ?? false,
     secretGate: spec.secretGate ?? [],
     bind: (args) => {
       const checked = spec.input.safeParse(args);
@@ -76,6 +80,7 @@ export function forwarding<S extends z.ZodRawShape>(spec: {
     input: spec.input,
     peer: false,
     lenient: false,
+    deletesAtOnce: false,
     secretGate: [],
     bind: (args) => {
       const checked = spec.input.safeParse(args);
@@ -245,10 +250,15 @@ export function defineTool(spec: ToolSpec): Tool {
       if (raw[field] === undefined) throw invalid(`${field} is required. Use ${Object.keys(actions).join("/")}`, { field });
       throw invalidChoice(field, raw[field], Object.keys(actions));
     }
+    if (chosen.deletesAtOnce && raw.confirm !== undefined && raw.confirm !== true)
+      throw invalid(
+        `${spec.name} ${name} has no plan to show: it deletes in one call. Nothing was deleted, because confirm came and was not true. Look first at what is there, then call it without confirm, or with confirm: true.`,
+        { field: "confirm" },
+      );
     const args = readJsonText(raw, inputSchema);
     const mine = Object.keys(chosen.input.shape);
     const warnings = Object.keys(raw)
-      .filter((key) => key !== selector?.name && !mine.includes(key))
+      .filter((key) => key !== selector?.name && !mine.includes(key) && !(key === "confirm" && chosen.deletesAtOnce))
       .map((key) =>
         Object.hasOwn(inputSchema.properties, key)
           ? `'${key}' has no effect on ${selector?.name} '${name}' and was ignored`

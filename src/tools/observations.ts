@@ -63,6 +63,7 @@ export default defineTool({
         ),
     }),
     delete: action({
+      deletesAtOnce: true,
       input: z.object({
         observation_id: uuid("delete: which one (alias: id)").optional(),
         id: uuid("the same as observation_id").optional().meta({ hidden: true }),

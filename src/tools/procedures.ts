@@ -88,6 +88,7 @@ export default defineTool({
       },
     }),
     delete: action({
+      deletesAtOnce: true,
       input: z.object({ name }),
       run: async (ctx, a, { procedures }) => ({ action: "delete", ...(await procedures.remove(ctx, a.name)), deleted: true }),
     }),

@@ -54,6 +54,7 @@ export default defineTool({
       },
     }),
     delete: action({
+      deletesAtOnce: true,
       input: z.object({ from_entity: from, to_entity: to, relation_type: relation.optional() }),
       run: async (ctx, a, { relations }) => {
         const done = await relations.withdraw(ctx, { from: a.from_entity, to: a.to_entity, relation: a.relation_type });

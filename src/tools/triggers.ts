@@ -83,6 +83,7 @@ export default defineTool({
       },
     }),
     delete: action({
+      deletesAtOnce: true,
       input: z.object({ trigger_id: uuid("delete: which one") }),
       run: async (ctx, a, { triggers }) => {
         const id = a.trigger_id.toLowerCase();

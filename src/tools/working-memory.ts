@@ -75,6 +75,7 @@ export default defineTool({
       },
     }),
     clear: action({
+      deletesAtOnce: true,
       input: z.object({ tag }),
       run: async (ctx, a, { workingMemory }) => ({
         action: "clear",
