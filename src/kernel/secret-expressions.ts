@@ -1,5 +1,5 @@
 /**
- * How far the value of a secret's key goes where it is an expression (`process.env.P || "…"`, `os.environ.get("P", "…")`, `ok ? a : "…"`), and which of the
+ * How far the value of a secret's key goes where it is an expression (`ENV.P || "…"`, `os.environ.get("P", "…")`, `ok ? a : "…"`), and which of the
  * literals in it may be the secret itself. It reads on behind the first word, which `secret-references.ts` judges; what it can't read ends the expression.
  */
 import { isArgumentKey, isPlainName, type Lookup } from "./secret-references.ts";
