@@ -1,6 +1,7 @@
 /** The entities that a source tree makes, their one observation each, and the edges between them. Every statement takes any number of rows. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import { GAIN_BY_SIGHT, initialStrength } from "../../domain/graph/edges.ts";
 import type { Scope } from "../../kernel/context.ts";
 import { json, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { ofScope } from "./predicates.ts";
@@ -135,16 +136,12 @@ export interface EdgeRows {
   readonly to: readonly string[];
 }
 
-const CODE_STRENGTH = 1;
-/** How much an edge gains that is read again. */
-const SEEN_AGAIN = 0.1;
-
 /** Stores edges that are not there; answers which they are. */
 export const insertCodeEdges = query(
   z.object({ id: uuid }),
   (q: EdgeRows & { relation: string; projectId: string | null }) => sql`
   insert into brain_relations (from_entity, to_entity, relation_type, strength, provenance, project_id)
-  select n.from_id, n.to_id, ${q.relation}::text, ${CODE_STRENGTH}::float8, 'extracted', ${q.projectId}::uuid
+  select n.from_id, n.to_id, ${q.relation}::text, ${initialStrength.extracted}::float8, 'extracted', ${q.projectId}::uuid
   from unnest(${uuidArray(q.from)}, ${uuidArray(q.to)}) as n(from_id, to_id)
   join brain_entities as f on f.id = n.from_id join brain_entities as t on t.id = n.to_id
   order by n.from_id, n.to_id
@@ -155,7 +152,7 @@ export const insertCodeEdges = query(
 /** Edges that are there gain strength and count as extracted. What would not change is not written. */
 export const strengthenCodeEdges = (q: EdgeRows & { relation: string }) => sql`
   update brain_relations as r
-  set strength = least(1, r.strength + ${SEEN_AGAIN}::float8), provenance = 'extracted', last_traversed = now()
+  set strength = least(1, r.strength + ${GAIN_BY_SIGHT}::float8), provenance = 'extracted', last_traversed = now()
   from unnest(${uuidArray(q.from)}, ${uuidArray(q.to)}) as n(from_id, to_id)
   where r.from_entity = n.from_id and r.to_entity = n.to_id and r.relation_type = ${q.relation}::text
     and (r.strength < 1 or r.provenance <> 'extracted')`;
