@@ -22,6 +22,7 @@ import {
   wordStatisticNames,
 } from "../../src/domain/retrieval/abstention/rule.ts";
 import { mean } from "../../src/domain/retrieval/metrics.ts";
+import type { CallContext } from "../../src/kernel/context.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createChunks } from "../../src/services/chunks.ts";
@@ -29,10 +30,13 @@ import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
 import { createVectors } from "../../src/services/embedding/vectors.ts";
 import { loadCorpus } from "../../src/services/evaluation/corpus.ts";
 import { type Question, readDataset } from "../../src/services/evaluation/dataset.ts";
+import { DEFAULT_SETTINGS } from "../../src/services/evaluation/evaluation.ts";
 import { byRule } from "../../src/services/search/gate/gate.ts";
 import { measured, tokenSpaceOf, withMatch } from "../../src/services/search/gate/measure-threshold.ts";
 import { createProbe, type Probe } from "../../src/services/search/gate/probe.ts";
 import type { GateStatistics } from "../../src/services/search/gate/statistics.ts";
+import type { HybridRequest } from "../../src/services/search/request.ts";
+import { createSearch } from "../../src/services/search/search.ts";
 import { type CorpusProject, corpusFile, corpusProjects } from "../support/corpus.ts";
 import { benchContext, openBenchDatabase, realEmbedder } from "./bench-database.ts";
 import { sharedFolder } from "./eval-sets.ts";
@@ -41,7 +45,7 @@ const args = process.argv.slice(2);
 const given = (flag: string, otherwise: string) => (args.includes(flag) ? (args[args.indexOf(flag) + 1] ?? otherwise) : otherwise);
 const STORED = Number(given("--stored", "2"));
 const SPLITS = Number(given("--splits", "20"));
-const ALPHAS = [0.03, 0.04, 0.05, 0.06, 0.07];
+const ALPHAS = [0.03, 0.04, 0.05, 0.06, 0.065, 0.07, 0.08];
 /** What the gate is held to: at so many of the answerable answered. */
 const ANSWERED = 0.95;
 
@@ -133,10 +137,42 @@ const { db } = await openBenchDatabase(`abstention-${given("--sets", "all")}`, {
 const chunks = createChunks({ thresholdChars: 1_800, sizeChars: 1_400 });
 const queue = createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger });
 const probe = createProbe({ db, embedder });
+const search = createSearch({ db, embedder, fusion: "scores", entityLeg: true });
+
+/** Rows of a default answer. */
+const SHOWN_ROWS = 10;
+/** Whether a search shows one of the answers at all: one that does not loses nothing by being refused. */
+async function reaches(ctx: CallContext, query: string, answers: readonly string[], noVector: boolean): Promise<boolean> {
+  const request: HybridRequest = {
+    query,
+    scope: "all",
+    limit: SHOWN_ROWS,
+    before: undefined,
+    after: undefined,
+    tag: undefined,
+    diversify: false,
+    mmrLambda: DEFAULT_SETTINGS.mmrLambda,
+    abstainOod: false,
+    oodThreshold: undefined,
+    enableBm25: true,
+    rerank: false,
+    associative: false,
+    includeUnscoped: false,
+    trackAccess: false,
+  };
+  const { found } = await search.hybrid(ctx, request, { noVector });
+  return found.some(({ row }) => answers.includes(row.id));
+}
+interface Reach {
+  readonly words: boolean;
+  readonly meaning: boolean;
+}
 
 /** What a search finds for each question of a memory. */
 interface Found {
   readonly about: readonly Probe[];
+  /** By question: whether a search shows its answer. */
+  readonly reach: ReadonlyMap<string, Reach>;
   /** By question: with the outdated memories left out too. */
   readonly bare: ReadonlyMap<string, GateStatistics>;
   readonly offTopic: readonly GateStatistics[];
@@ -164,18 +200,26 @@ async function find(name: string, half: number): Promise<Found> {
   };
   const about: Probe[] = [];
   const bare = new Map<string, GateStatistics>();
+  const reach = new Map<string, Reach>();
   const stored = (ids: readonly string[]) => ids.map((each) => idOf.get(each) ?? each);
   for (const { query, relevantIds } of trial.about) {
     about.push(await probe(ctx, { query, relevantIds: stored(relevantIds), abstain: false }, options));
+    reach.set(query, {
+      words: await reaches(ctx, query, stored(relevantIds), true),
+      meaning: await reaches(ctx, query, stored(relevantIds), false),
+    });
     const also = trial.alsoAbout.get(query);
     const { absent } = also === undefined ? {} : await probe(ctx, { query, relevantIds: stored(also), abstain: false }, options);
     if (absent !== undefined) bare.set(query, absent);
   }
+  const reached = [...reach.values()];
   console.error(
-    `${name} ${half}: ${lines.length} memories, ${about.length} questions that they answer (${bare.size} of them by an outdated one too), ${trial.offTopic.length} off topic`,
+    `${name} ${half}: ${lines.length} memories, ${about.length} questions that they answer (${bare.size} of them by an outdated one too), ${trial.offTopic.length} off topic; ` +
+      `a search shows the answer of ${reached.filter(({ meaning }) => meaning).length}, one without a model of ${reached.filter(({ words }) => words).length}`,
   );
   return {
     about,
+    reach,
     bare,
     offTopic: await foreign(trial.offTopic.map(({ query }) => query)),
     unwritten: await foreign(trial.unwritten.map(({ query }) => query)),
@@ -183,7 +227,7 @@ async function find(name: string, half: number): Promise<Found> {
   };
 }
 
-const kinds = ["answered", "offTopic", "absent", "bare", "unwritten"] as const;
+const kinds = ["shown", "answered", "offTopic", "absent", "bare", "unwritten"] as const;
 const models = ["e5", "e5 pooled", "no model"] as const;
 type Shares = Readonly<Record<(typeof kinds)[number], number>>;
 const share = (refused: readonly boolean[]) => (refused.length === 0 ? Number.NaN : mean(refused.map((one) => (one ? 1 : 0))));
@@ -192,6 +236,7 @@ const absentOf = ({ absent }: Probe) => (absent === undefined ? [] : [absent]);
 /** Fitted on half of the answerable questions, shown on the others and on all that have no answer. */
 function shown(found: Found, split: number, alpha: number, model: (typeof models)[number]): Shares {
   const about = shuffled(found.about, split + 100);
+  const isReached = ({ question }: Probe) => found.reach.get(question.query)?.[model === "no model" ? "words" : "meaning"] === true;
   const [fit, rest] = [about.filter((_, at) => at % 2 === 0), about.filter((_, at) => at % 2 === 1)];
   const words = measured(wordStatisticNames, fit, found.everyday, (each) => each.words, alpha)?.rule;
   const meaning = measured(meaningStatisticNames, fit, found.everyday, (each) => each.meaning, alpha)?.rule;
@@ -201,6 +246,7 @@ function shown(found: Found, split: number, alpha: number, model: (typeof models
   const isRefused = (each: GateStatistics) =>
     byRule(each, thresholds, { distance: undefined, distanceThreshold: undefined }).kind === "abstained";
   return {
+    shown: 1 - share(rest.filter(isReached).map(({ present }) => isRefused(present))),
     answered: 1 - share(rest.map(({ present }) => isRefused(present))),
     offTopic: share(found.offTopic.map(isRefused)),
     absent: share(rest.flatMap(absentOf).map(isRefused)),
@@ -213,7 +259,7 @@ function shown(found: Found, split: number, alpha: number, model: (typeof models
 }
 
 /** What one statistic refuses of each kind where {@link ANSWERED} of all answerable questions pass: no fit, nothing held out. */
-function alone(founds: readonly Found[], name: StatisticName): Omit<Shares, "answered" | "bare"> {
+function alone(founds: readonly Found[], name: StatisticName): Omit<Shares, "shown" | "answered" | "bare"> {
   const figureOf = (found: GateStatistics) =>
     name === "coverage" || name === "known" ? found.words[name] : name === "match" ? (found.match ?? 0) : (found.meaning?.[name] ?? 0);
   const present = founds.flatMap(({ about }) => about.map((each) => figureOf(each.present))).sort((a, b) => a - b);
@@ -239,7 +285,7 @@ for (const name of given("--sets", "en,es,zh,harbor,quill").split(",")) {
   const founds: Found[] = [];
   for (let half = 1; half <= halves; half++) founds.push(await find(name, half));
   console.log(
-    `\n${"set".padEnd(17)} alpha | answerable answered | off topic refused | answer left out, refused | the outdated too | sounds like it, refused`,
+    `\n${"set".padEnd(17)} alpha | shown, answered | stored, answered | off topic refused | answer left out, refused | the outdated too | sounds like it, refused`,
   );
   for (const model of models)
     for (const alpha of ALPHAS) {
@@ -247,7 +293,7 @@ for (const name of given("--sets", "en,es,zh,harbor,quill").split(",")) {
         found === undefined ? [] : [shown(found, at, alpha, model)],
       );
       console.log(
-        `${`${name} ${model}`.padEnd(17)} ${alpha.toFixed(2)}  | ${kinds.map((kind) => cell(runs.map((run) => run[kind]))).join(" | ")}`,
+        `${`${name} ${model}`.padEnd(17)} ${alpha.toFixed(3)} | ${kinds.map((kind) => cell(runs.map((run) => run[kind]))).join(" | ")}`,
       );
     }
   for (const statistic of matchedStatisticNames) {
