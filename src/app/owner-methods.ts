@@ -5,9 +5,11 @@ import { invalidField } from "../kernel/errors.ts";
 import { isUuid } from "../kernel/ids.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
 import type { Reembed } from "../services/embedding/reembed.ts";
+import { projectNamed } from "../services/identity/project-names.ts";
 import { createUndo, type Undo } from "../services/undo.ts";
 import { migrationStatus } from "../store/migrate.ts";
 import { migrations } from "../store/migrations.ts";
+import type { Database } from "../store/port.ts";
 import { type OwnerParts, ownerFacts } from "./diagnosis.ts";
 import { type EvaluationMethodParts, evaluationMethods } from "./evaluation-methods.ts";
 import { everything } from "./owner-scope.ts";
@@ -23,9 +25,10 @@ export interface OwnerMethodParts extends OwnerParts {
 
 export function ownerMethods(parts: OwnerMethodParts): ReadonlyMap<string, OwnerMethod> {
   const { database, evaluation, reembed, requestEmbedding, further } = parts;
-  const undo = "db" in database ? undoMethods(createUndo({ db: database.db, requestEmbedding })) : [];
+  const ofMemories =
+    "db" in database ? [projectMethod(database.db), ...undoMethods(createUndo({ db: database.db, requestEmbedding }))] : [];
   return new Map<string, OwnerMethod>([
-    ...undo,
+    ...ofMemories,
     ...further,
     ...evaluationMethods(evaluation),
     [
@@ -47,6 +50,15 @@ export function ownerMethods(parts: OwnerMethodParts): ReadonlyMap<string, Owner
     ],
   ]);
 }
+
+/** A command that only reads asks first: a connection that names a project makes it where it is new. */
+const projectMethod = (db: Database): [string, OwnerMethod] => [
+  "owner/project",
+  ({ name }, { signal }) => {
+    if (typeof name !== "string") throw invalidField("name", "a name", name);
+    return db.read(everything(signal), (tx) => projectNamed(tx, name, "project"));
+  },
+];
 
 const idOf = (value: unknown): string => {
   if (typeof value === "string" && isUuid(value)) return value.toLowerCase();

@@ -13,6 +13,7 @@ export type ToolAnswer = Readonly<Record<string, unknown>>;
  * never over HTTP.
  */
 export type OwnerMethodName =
+  | "owner/project"
   | "owner/observation"
   | "owner/delete"
   | "owner/restore"

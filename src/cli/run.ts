@@ -1,4 +1,5 @@
 /** Words of the command line in, exit code out. Ends no process: the caller sets `process.exitCode`. */
+import { trigramSimilarity } from "../domain/trigrams.ts";
 import { present } from "../kernel/errors.ts";
 import type { CliHost, Command, CommandContext } from "./command.ts";
 import type { Gateway } from "./gateway.ts";
@@ -25,12 +26,25 @@ export async function runCli(argv: readonly string[], host: CliHost, commands: r
   if (helpWords.has(word)) return say(host, overview(commands));
   const command = commands.find(({ name }) => name === word);
   if (command === undefined) {
-    const known = commands.filter(({ internal }) => internal !== true).map(({ name }) => name);
-    host.stderr(`Unknown command '${word}'. Known commands: ${known.join(", ")}.\n\n${overview(commands)}`);
+    host.stderr(`Unknown command '${word}'.${meantBy(word, commands)}\n\n${overview(commands)}`);
     return 2;
   }
   if (asksForHelp(raw)) return say(host, await commandHelp(command));
   return await start(command, raw, host, commands);
+}
+
+/** Words that share fewer of their trigrams are not mistaken for each other: "serach" and "search" share .27, and "serve" .30, so two are named. */
+const CLOSE = 0.25;
+const CLOSE_COMMANDS = 2;
+
+function meantBy(word: string, commands: readonly Command[]): string {
+  const close = commands
+    .filter(({ internal }) => internal !== true)
+    .map(({ name }) => ({ name, likeness: trigramSimilarity(name, word) }))
+    .filter(({ likeness }) => likeness >= CLOSE)
+    .sort((a, b) => b.likeness - a.likeness)
+    .slice(0, CLOSE_COMMANDS);
+  return close.length === 0 ? "" : ` Did you mean ${close.map(({ name }) => `'${name}'`).join(" or ")}?`;
 }
 
 function say(host: CliHost, text: string): number {

@@ -26,6 +26,9 @@ export function oneLine(text: string, limit: number): string {
   return cut.length < flat.length ? `${cut}…` : cut;
 }
 
+/** A number and what it counts: `1 pair`, `2 pairs`. */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
 /** Control characters but tab and line ends, marks that turn the writing direction, halves of surrogate pairs. */
 const UNSEEN = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 

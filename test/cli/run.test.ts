@@ -68,7 +68,7 @@ describe("wrong usage", () => {
   test("an unknown command is named with the known ones and never starts the server", async () => {
     const host = untouchable();
     expect(await runCli(["doctro"], host)).toBe(2);
-    expect(host.err()).toStartWith("Unknown command 'doctro'. Known commands: ");
+    expect(host.err()).toStartWith("Unknown command 'doctro'. Did you mean 'doctor'?\n\n");
     expect(host.err()).toContain("usage: memory-industry");
     expect(host.out()).toBe("");
   });

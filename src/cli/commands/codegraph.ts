@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { codeLanguages } from "../../domain/code/languages.ts";
 import { oneOf, someOf, text } from "../../kernel/kinds.ts";
+import { counted } from "../../kernel/text.ts";
 import { flag, option, positional } from "../arguments.ts";
 import type { CliHost } from "../command.ts";
 import { command } from "../define.ts";
@@ -55,7 +56,7 @@ export default command({
       if (json) out.json(report);
       else {
         out.line(
-          `Found ${report.symbols_found} definitions in ${report.files_parsed} files, ${report.call_edges_resolved} calls between them, ${report.import_statements} imports.`,
+          `Found ${counted(report.symbols_found, "definition")} in ${counted(report.files_parsed, "file")}, ${counted(report.call_edges_resolved, "call")} between them, ${counted(report.import_statements, "import")}.`,
         );
         skipped(tree.skipped, (line) => out.line(line));
         // An empty directory is no reason to take a graph away.
@@ -83,9 +84,9 @@ export default command({
       return 0;
     }
     out.line(
-      `${count("symbols")} definitions of ${tree.files.length} files are in the graph: ${count("added")} new, ${count("rewritten")} moved or changed, ${count("removed")} gone.`,
+      `In the graph: ${counted(count("symbols"), "definition")} of ${counted(tree.files.length, "file")}, ${count("added")} new, ${count("rewritten")} moved or changed, ${count("removed")} gone.`,
     );
-    out.line(`${count("calls")} calls and ${count("imports")} imports.`);
+    out.line(`${counted(count("calls"), "call")} and ${counted(count("imports"), "import")}.`);
     skipped(tree.skipped, (line) => out.line(line));
     return 0;
   },

@@ -1,5 +1,6 @@
 import { invalid, usage } from "../../kernel/errors.ts";
 import { text } from "../../kernel/kinds.ts";
+import { counted } from "../../kernel/text.ts";
 import { listOf, number, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
 import { flag, option } from "../arguments.ts";
 import type { CommandContext } from "../command.ts";
@@ -24,8 +25,8 @@ export default command({
   details: [
     "EXACT: one name but for case and separators, in one project; merged with --apply. C, C++ and C# stay three.",
     "LIKELY: names that look alike; shown, never merged by a rule: --merge A --into B merges one pair.",
-    "--judge puts one question a pair of one project to the model of 'memory-industry llm', with six memories of each; it costs what that model costs. Merged",
-    "is what it calls the same with 0.7 or more; where it calls two of a group different the whole group is left alone.",
+    "--judge puts one question a pair of one project to the model of 'memory-industry llm', with six memories of each; it costs what that model costs.",
+    "What it calls the same with 0.7 or more is merged by --apply; where it calls two of a group different the whole group is left alone.",
     "What was written under the old name leads to the entity that stays. What moves is written to an undo file first; --undo FILE moves it back.",
   ],
   run: async ({ merge, into, judge, undo, apply, json }, context) => {
@@ -88,7 +89,7 @@ function plan(
   }
   if (likely.length > 0) {
     out.line(
-      `LIKELY: ${likelyTotal} pairs look alike${likelyTotal > likely.length ? `, the first ${likely.length} are shown` : ""}; none of them is merged:`,
+      `LIKELY: ${counted(likelyTotal, "pair")} of names that look alike${likelyTotal > likely.length ? `, the first ${likely.length} are shown` : ""}; none of them is merged:`,
     );
     for (const { a, b, similarity } of likely) out.line(`  ${similarity.toFixed(2)}  ${shown(a)}  ~  ${shown(b)}`);
     out.line(`To merge one pair: ${commandLine(host.typed, ["dedupe", "--merge", "NAME", "--into", "NAME"])}`);
@@ -122,7 +123,8 @@ async function mergeAll({ gateway, host, out }: CommandContext, folds: readonly 
   const { merged, skipped } = readAnswer(folded, await road.ask("owner/fold", { folds: pairs }));
   if (json) out.json({ applied: true, merged, skipped, undo_file: file });
   else {
-    for (const { loser, winner, observations } of merged) out.line(`Merged '${loser}' into '${winner}', ${observations} observations.`);
+    for (const { loser, winner, observations } of merged)
+      out.line(`Merged '${loser}' into '${winner}', ${counted(observations, "observation")}.`);
     if (skipped.length > 0) out.line(`${skipped.length} changed meanwhile and were left as they are; run the command again.`);
     out.line(`What moved: ${file}`);
     out.line(`To take it apart again: ${commandLine(host.typed, ["dedupe", "--undo", file, "--apply"])}`);
@@ -145,7 +147,10 @@ async function takeApart(
     if (json) out.json({ applied: false, entities: entities.map(({ entity: { name } }) => name) });
     else
       showPlan(out, host.typed, {
-        steps: ["Take out again:", ...entities.map((each) => `  '${each.entity.name}' with ${each.observations.length} observations`)],
+        steps: [
+          "Take out again:",
+          ...entities.map((each) => `  '${each.entity.name}' with ${counted(each.observations.length, "observation")}`),
+        ],
         apply: ["dedupe", "--undo", file, "--apply"],
       });
     return 0;
@@ -154,7 +159,7 @@ async function takeApart(
   if (json) out.json({ applied: true, restored, skipped });
   else {
     for (const { name, from, observations } of restored)
-      out.line(`'${name}' stands by itself again: ${observations} observations came out of '${from}'.`);
+      out.line(`'${name}' stands by itself again: ${counted(observations, "observation")} came out of '${from}'.`);
     for (const name of skipped) out.line(`'${name}' is there: it was never merged, or is back already. It was left as it is.`);
     if (restored.length > 0) out.tell("The graph has changed: cuba_zafra action=pagerank looks at it anew.");
   }
@@ -192,8 +197,8 @@ async function judged(
       );
     for (const ids of disputed) out.line(`Left alone, since two of them were called different: ${ids.map(name).join(", ")}`);
     const elsewhere = likely.length - askable.length;
-    if (elsewhere > 0) out.line(`${elsewhere} pairs lie in two projects and were not asked about: an entity lies in one project.`);
-    if (unasked > 0) out.line(`${unasked} pairs were not asked about.`);
+    if (elsewhere > 0) out.line(`Not asked about, since an entity lies in one project and these in two: ${counted(elsewhere, "pair")}.`);
+    if (unasked > 0) out.line(`Not asked about: ${counted(unasked, "pair")}.`);
   }
   if (problem !== null) out.tell(problem);
   const all = [...exact, ...folds];

@@ -24,6 +24,8 @@ export default command({
   },
   run: async ({ words: query, limit, project, associative, json }, { gateway, out }) => {
     const road = await gateway({ project });
+    // Whoever mistypes a name wants no new project of it.
+    if (project !== undefined) await road.ask("owner/project", { name: project });
     const answer = await road.callTool("cuba_faro", { query, limit, associative, format: "verbose" });
     if (json) out.json(answer);
     else if (!showHits(answer, out)) out.tell(nothingFound(await road.callTool("cuba_whoami", {})));

@@ -1,5 +1,6 @@
 /** Names of projects that a repository brings along. */
 import { freeName, projectNameKey } from "../../domain/projects.ts";
+import { trigramSimilarity } from "../../domain/trigrams.ts";
 import { notFound } from "../../kernel/errors.ts";
 import type { Tx } from "../../store/port.ts";
 import { identitiesOfProject, projectByName, projectNames, upsertProject } from "../../store/queries/projects.ts";
@@ -19,14 +20,21 @@ export async function freeProject(tx: Tx, name: string): Promise<{ readonly id: 
   return made;
 }
 
+/** Names that share fewer of their trigrams than this are not mistaken for each other: one wrong letter in six leaves .4. */
+const CLOSE = 0.3;
+const CLOSE_NAMES = 5;
+
 /** The project of this name. @throws `not_found` with the close ones. */
 export async function projectNamed(tx: Tx, name: string, field: string): Promise<{ readonly id: string; readonly name: string }> {
   const found = await tx.first(projectByName({ name }));
   if (found !== undefined) return found;
   const all = await tx.all(projectNames({}));
   const key = projectNameKey(name);
+  const likeness = (other: string) => (other.includes(key) || key.includes(other) ? 1 : trigramSimilarity(other, key));
   const close = all
-    .filter((one) => projectNameKey(one.name).includes(key) || key.includes(projectNameKey(one.name)))
+    .map((one) => ({ name: one.name, likeness: likeness(projectNameKey(one.name)) }))
+    .filter((one) => one.likeness >= CLOSE)
+    .sort((a, b) => b.likeness - a.likeness || (a.name < b.name ? -1 : 1))
     .map((one) => one.name);
-  throw notFound(field, name, { close: close.slice(0, 5), next: "cuba_proyecto action=list shows all. Nothing was changed." });
+  throw notFound(field, name, { close: close.slice(0, CLOSE_NAMES), next: "cuba_proyecto action=list shows all. Nothing was changed." });
 }

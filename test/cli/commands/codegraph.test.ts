@@ -59,7 +59,7 @@ test("a named project is that one, and its tree is not taken for the repository'
   expect(await runCli(["codegraph", "build", "--project", "shop"], host)).toBe(0);
   expect(host.life).toEqual([`open shop ${host.home}`, "drain"]);
   expect(host.sent.at(-1)?.params.owns).toBe(false);
-  expect(host.out()).toContain("2 definitions of 2 files are in the graph: 2 new, 0 moved or changed, 1 gone.");
+  expect(host.out()).toContain("In the graph: 2 definitions of 2 files, 2 new, 0 moved or changed, 1 gone.");
 });
 
 test("a directory without source takes no graph away", async () => {

@@ -53,7 +53,7 @@ test("with --apply the undo file is there before anything is merged; what looks 
   const [file = ""] = readdirSync(join(host.home, "undo"));
   expect(file).toMatch(/^dedupe-\d{14}-[0-9a-f]{8}\.json$/);
   expect(readFileSync(join(host.home, "undo", file), "utf8")).toContain('"web-app"');
-  expect(host.out()).toContain("Merged 'web-app' into 'Web App', 1 observations.");
+  expect(host.out()).toContain("Merged 'web-app' into 'Web App', 1 observation.");
 });
 
 test("without a place for the undo file nothing is merged", async () => {
@@ -133,12 +133,12 @@ test("--undo shows what it would take out again, asks for it with --apply, and t
   const entities = [{ entity: { name: "web-app" }, observations: [one] }];
   writeFileSync(file, JSON.stringify({ format: 1, deleted_at: "now", folds: [{ loser: one, winner: two }], entities }));
   expect(await runCli(["dedupe", "--undo", file], host)).toBe(0);
-  expect(host.out()).toContain("'web-app' with 1 observations");
+  expect(host.out()).toContain("'web-app' with 1 observation");
   expect(host.out()).toContain(`memory-industry dedupe --undo ${file} --apply`);
   expect(host.sent).toEqual([]);
   expect(await runCli(["dedupe", "--undo", file, "--apply"], host)).toBe(0);
   expect(host.sent).toMatchObject([{ method: "owner/unfold", params: { snapshot: { folds: [{ loser: one, winner: two }], entities } } }]);
-  expect(host.out()).toContain("'web-app' stands by itself again: 1 observations came out of 'Web App'.");
+  expect(host.out()).toContain("'web-app' stands by itself again: 1 observation came out of 'Web App'.");
   expect(host.out()).toContain("'old' is there");
   writeFileSync(file, JSON.stringify({ format: 1, deleted_at: "now", observation: {} }));
   expect(await runCli(["dedupe", "--undo", file, "--apply"], host)).toBe(1);
@@ -176,7 +176,7 @@ test("--judge asks about pairs of one project, shows the verdicts and what follo
   expect(await runCli(["dedupe", "--judge"], host)).toBe(0);
   expect(host.sent.find(({ method }) => method === "owner/judge-duplicates")?.params).toMatchObject({ pairs: [{ a: one, b: two }] });
   expect(host.out()).toContain("same      0.90  'Payment' ~ 'Payments': one API");
-  expect(host.out()).toContain("1 pairs lie in two projects and were not asked about");
+  expect(host.out()).toContain("Not asked about, since an entity lies in one project and these in two: 1 pair.");
   expect(host.out()).toContain("'Payment' (2) into 'Payments' (3)");
   expect(host.out()).toContain("memory-industry dedupe --judge --apply");
   expect(methods(host)).not.toContain("owner/fold");

@@ -22,6 +22,7 @@ test("words are one question, options reach the tool, the list is for people", a
   const host = fakeHost({ answer: () => toolResult(hits) });
   expect(await runCli(["search", "which", "port", "-n", "3", "--project", "api"], host)).toBe(0);
   expect(host.sent).toEqual([
+    { method: "owner/project", params: { name: "api" } },
     {
       method: "tools/call",
       params: { name: "cuba_faro", arguments: { query: "which port", limit: 3, associative: false, format: "verbose" } },
@@ -37,6 +38,18 @@ test("words are one question, options reach the tool, the list is for people", a
     "",
   ]);
   expect(host.life).toEqual(["open api", "drain"]);
+});
+
+test("a project that is not there is a failure before anything is searched, which would make it", async () => {
+  const host = fakeHost({
+    answer: ({ method }) => {
+      if (method === "owner/project") throw new Error("Project 'apl' not found. Close names: api.");
+      return toolResult(hits);
+    },
+  });
+  expect(await runCli(["search", "port", "-p", "apl"], host)).toBe(1);
+  expect(host.sent.map(({ method }) => method)).toEqual(["owner/project"]);
+  expect(host.err()).toContain("Project 'apl' not found. Close names: api.");
 });
 
 test("a recorded decision is shown by its choice", async () => {

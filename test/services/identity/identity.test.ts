@@ -2,6 +2,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { projectNamed } from "../../../src/services/identity/project-names.ts";
+import { projectNames } from "../../../src/store/queries/projects.ts";
 import { eachEngine } from "../../support/engines.ts";
 import { git, repository } from "../../support/repositories.ts";
 import { processOver } from "../../support/services.ts";
@@ -32,6 +34,18 @@ eachEngine("who is calling and in which project", (engine) => {
     expect((await projectIn(at("a", "tree")))?.name).toBe("api");
     expect((await projectIn(at("a", "copy")))?.name).toBe("api");
     expect((await projectIn(path.join(one, "src")))?.name).toBe("api");
+  });
+
+  test("asked for by name, a project that is not there is not made, and those with names like it are named", async () => {
+    const ctx = { principal: { kind: "owner" }, scope: { kind: "everything" }, signal: new AbortController().signal } as const;
+    const named = (name: string) => engine.db.read(ctx, (tx) => projectNamed(tx, name, "project"));
+    await repository(at("n", "gateway"), "https://example.org/acme/gateway.git");
+    const made = await projectIn(at("n", "gateway"));
+    expect((await named("gateway")).id).toBe(made?.id ?? "");
+    await expect(named("gatewey")).rejects.toThrow("Project 'gatewey' not found. Close names: gateway.");
+    await expect(named("billing")).rejects.toThrow("Project 'billing' not found. cuba_proyecto action=list shows all.");
+    const names = await engine.db.read(ctx, (tx) => tx.all(projectNames({})));
+    expect(names.map(({ name }) => name)).toEqual(["gateway"]);
   });
 
   test("a directory without git is known by its path, and stays the same project when it becomes a repository", async () => {

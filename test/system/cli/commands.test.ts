@@ -82,6 +82,16 @@ describe("commands of a person", () => {
   );
 
   test(
+    "a search in a project that is not there says so and makes none",
+    async () => {
+      const { code, err } = await cli("search", "9090", "--project", "no-such-project");
+      expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining("Project 'no-such-project' not found") });
+      expect((await cli("search", "9090", "-p", "no-such-project")).code).toBe(1);
+    },
+    TEST_MS,
+  );
+
+  test(
     "search finds it again; --json is one JSON value on standard output, whatever the log level",
     async () => {
       expect((await cli("search", "qué", "puerto", "9090")).out).toContain("网关 gateway (fact)");
