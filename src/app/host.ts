@@ -62,6 +62,11 @@ function installation(config: Config): Installation {
   };
 }
 
+/** Whoever reads what a command prints may stop early (`search … | head -3`): the command goes on with its work, and nothing more is shown. */
+function unlessReaderLeft(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
+}
+
 /** The host of this process. Configuration is read when a command first needs it; help and version read none. */
 export function processHost(): CliHost {
   let known: ProcessFacts | undefined;
@@ -76,6 +81,7 @@ export function processHost(): CliHost {
     return told;
   };
   const signal = signalled();
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", unlessReaderLeft);
   return {
     version: VERSION,
     stdout: (text) => void process.stdout.write(text),

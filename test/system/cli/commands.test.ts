@@ -104,6 +104,15 @@ describe("commands of a person", () => {
   );
 
   test(
+    "a reader that stops early (`search … | head`) is no failure, and the command says nothing of it",
+    async () => {
+      const piped = await run(["/bin/sh", "-c", '"$1" "$2" search 9090 | true', "sh", process.execPath, main]);
+      expect(piped).toMatchObject({ code: 0, out: "", err: expect.not.stringContaining("EPIPE") });
+    },
+    TEST_MS,
+  );
+
+  test(
     "doctor --json is one JSON value on standard output, whatever the log level, and healthy",
     async () => {
       const { code, out } = await run([process.execPath, main, "doctor", "--json"], {
