@@ -3,8 +3,9 @@
  * before. What a build that was killed has left unseen is taken away by the next one of its project.
  */
 import { type CallScope, projectOf } from "../../kernel/context.ts";
-import { conflict } from "../../kernel/errors.ts";
+import { causeChain, conflict } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
+import type { Logger } from "../../kernel/logger.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import {
   asBuilder,
@@ -54,7 +55,7 @@ export interface Builds {
    * Runs `work` as the only build of the project; one of the same process is waited for.
    * @throws MemoryError `conflict` where another process builds the same project.
    */
-  run<T>(ctx: CallScope, pace: Pace, work: (build: Build) => Promise<T>): Promise<T>;
+  run<T>(ctx: CallScope & { readonly log: Logger }, pace: Pace, work: (build: Build) => Promise<T>): Promise<T>;
   /** Ends what killed processes have begun, in every project; answers in how many. A build that runs holds its lock and is left alone. */
   endAbandoned(ctx: CallScope, pace: Pace): Promise<number>;
 }
@@ -123,7 +124,7 @@ export function createBuilds(db: Database): Builds {
     }
   };
 
-  const alone = async <T>(ctx: CallScope, pace: Pace, work: (build: Build) => Promise<T>): Promise<T> => {
+  const alone = async <T>(ctx: CallScope & { readonly log: Logger }, pace: Pace, work: (build: Build) => Promise<T>): Promise<T> => {
     const projectId = projectOf(ctx.scope);
     await using lock = await db.tryLock(lockKey(projectId));
     if (lock === undefined)
@@ -139,7 +140,9 @@ export function createBuilds(db: Database): Builds {
       return done;
     } catch (error) {
       // Failed or cancelled: what was not shown goes now where it can, else with the next build.
-      await clear(always, pace).catch(() => undefined);
+      await clear(always, pace).catch((cause: unknown) => {
+        ctx.log.warn("what a failed build of code had written stays unseen until the next one takes it away", { cause: causeChain(cause) });
+      });
       throw error;
     }
   };
