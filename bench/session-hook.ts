@@ -2,7 +2,7 @@
  * How long does an editor wait for what a session begins with? The command that `setup` writes into a client's settings, on the compiled program and a memory of
  * this size: beside a running daemon, eight at once, without a daemon, eight without one, and with a daemon that is stopped. Needs MEMORY_INDUSTRY_SHARED for the texts.
  *
- *   npm run build && npm run bench -- session-hook [--memories=100000] [--rounds=40]
+ *   npm run build && npm run bench -- session-hook [--memories=100000] [--rounds=40] [--cold=20]
  */
 import { chmod, cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,12 +12,18 @@ import { growthCorpus } from "./retrieval/growth-corpus.ts";
 import { bulkLoad } from "./retrieval/growth-load.ts";
 import { emptyHome, executable, printSetting, requireExecutable, residentMb, spread } from "./support/program.ts";
 
-const { values } = parseArgs({ options: { memories: { type: "string", default: "100000" }, rounds: { type: "string", default: "40" } } });
+const { values } = parseArgs({
+  options: {
+    memories: { type: "string", default: "100000" },
+    rounds: { type: "string", default: "40" },
+    cold: { type: "string", default: "20" },
+  },
+});
 const MEMORIES = Number(values.memories);
 /** One memory in so many is a decision. */
 const DECISIONS = 200;
 const OPEN_ERRORS = 200;
-const COLD_ROUNDS = 10;
+const COLD_ROUNDS = Number(values.cold);
 const AT_ONCE = 8;
 
 requireExecutable();
