@@ -5,6 +5,7 @@
 import { basename, join } from "node:path";
 import { dependencies } from "../../package.json" with { type: "json" };
 import type { Grammar } from "../domain/code/languages.ts";
+import { runtimeFolder } from "../inference/onnx/place.ts";
 import { embeddedFolder, writeOnce } from "../kernel/embedded.ts";
 import { unavailable } from "../kernel/errors.ts";
 import type { GrammarFiles } from "../services/codegraph/parser.ts";
@@ -18,7 +19,6 @@ export const LAYOUT = { engine: "pglite", runtime: "onnxruntime", template: "tem
 export const TEMPLATE_FILE = "pgdata.tar.zst";
 
 const ENGINE_VERSION = `${dependencies["@electric-sql/pglite"]}-${dependencies["@electric-sql/pglite-pgvector"]}`;
-const RUNTIME_VERSION: string = dependencies["onnxruntime-node"];
 
 export interface Assets {
   /** The program is one compiled file. */
@@ -94,6 +94,6 @@ export function openAssets(folder: string | undefined = embeddedFolder()): Asset
         extensions: { vector: real(cacheRoot, "vector.tar.gz"), pg_trgm: real(cacheRoot, "pg_trgm.tar.gz") },
       };
     },
-    runtimeDirectory: (cacheRoot) => join(cacheRoot, LAYOUT.runtime, RUNTIME_VERSION),
+    runtimeDirectory: runtimeFolder,
   };
 }

@@ -1,5 +1,4 @@
 /** What a command finds around it: output, signals, configuration, and the roads to the memories. */
-import { dependencies } from "../../package.json" with { type: "json" };
 import type { CliHost, Installation } from "../cli/command.ts";
 import { hookLogOf, noteHookFailure } from "../cli/hook-log.ts";
 import { environment } from "../config/environment.ts";
@@ -7,11 +6,11 @@ import type { Config } from "../config/load.ts";
 import { homeOf, requirePath } from "../config/paths.ts";
 import { namesOf, type VariableName } from "../config/variables.ts";
 import { hasPort, liveOwner } from "../daemon/owner-lock.ts";
+import { RUNTIME_VERSION, runtimeFolder } from "../inference/onnx/place.ts";
 import { VERSION } from "../kernel/version.ts";
+import { cacheFolder } from "./cache-folder.ts";
 import { chatState, probeChat } from "./chat.ts";
 import { type ProcessFacts, processFacts, program, signalled, typedProgram } from "./process.ts";
-
-const RUNTIME_VERSION: string = dependencies["onnxruntime-node"];
 
 /** Variables that a client's own process needs when they are set here; paths are checked by `setup`. */
 const clientVariables: readonly { readonly key: VariableName; readonly isPath: boolean }[] = [
@@ -49,6 +48,7 @@ function installation(config: Config): Installation {
       return value === undefined || name === undefined || layer === "governor" ? [] : [{ slot, variable: name, path: value }];
     }),
     runtimeVersion: RUNTIME_VERSION,
+    runtimeDirectory: () => runtimeFolder(cacheFolder(paths)),
     clientVariables: clientVariables.flatMap(({ key, isPath }) => {
       const name = namesOf(key).find((candidate) => (set[candidate] ?? "").trim() !== "");
       const value = name === undefined ? undefined : set[name]?.trim();

@@ -127,6 +127,8 @@ export interface Installation {
   readonly modelPlaces: readonly { readonly slot: "embed" | "reranker" | "nli"; readonly variable: string; readonly path: string }[];
   /** Version of the ONNX runtime inside the program. */
   readonly runtimeVersion: string;
+  /** Where a compiled program keeps it, and what a card needs beside it. @throws MemoryError without a home directory */
+  readonly runtimeDirectory: () => string;
   /** Variables that are set here and that a client's process needs too, under the name they are set with. */
   readonly clientVariables: readonly { readonly name: string; readonly value: string; readonly isPath: boolean }[];
   readonly hasHttpToken: boolean;

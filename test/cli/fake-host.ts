@@ -87,6 +87,7 @@ export function fakeHost(script: Script = {}): FakeHost {
       modelsUrl: undefined,
       modelPlaces: [],
       runtimeVersion: "1.30.0",
+      runtimeDirectory: () => join(home, "runtime"),
       clientVariables: [],
       hasHttpToken: false,
       httpAddress: { value: { host: "127.0.0.1", port: 8787 }, unreadable: undefined },

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { usage } from "../../kernel/errors.ts";
 import { oneOf, path, text } from "../../kernel/kinds.ts";
 import { flag, option, positional } from "../arguments.ts";
@@ -55,14 +54,14 @@ export default command({
 /** The libraries that let the reranker run on a card, beside the runtime inside the program. */
 async function providers(from: string | undefined, allowUnverified: boolean, { host, out }: CommandContext): Promise<void> {
   const { installProviders, providerBuild } = await import("../../inference/models/provider-libraries.ts");
-  const { cacheRoot, runtimeVersion, modelsUrl, platform, architecture } = host.installation();
+  const { runtimeVersion, runtimeDirectory, modelsUrl, platform, architecture } = host.installation();
   const progress = createProgress(host.stderr, host.isInteractive, () => performance.now());
   try {
     const { kind, unverified } = await installProviders({
       build: providerBuild,
       runtimeVersion,
       platform: `${platform}-${architecture}`,
-      directory: join(cacheRoot(), "onnxruntime", runtimeVersion),
+      directory: runtimeDirectory(),
       mirrorUrl: modelsUrl,
       from,
       allowUnverified,

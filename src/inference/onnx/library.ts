@@ -1,9 +1,8 @@
 /** A runtime library that a person brings (`ORT_DYLIB_PATH`) in place of the one in the program. */
 import { CFunction, dlopen, FFIType, type Pointer, read } from "bun:ffi";
 import { existsSync } from "node:fs";
-import { dependencies } from "../../../package.json" with { type: "json" };
+import { RUNTIME_VERSION } from "./place.ts";
 
-const BINDING_VERSION: string = dependencies["onnxruntime-node"];
 /** `OrtApiBase` is two function pointers: GetApi, GetVersionString. */
 const POINTER_BYTES = 8;
 const minorOf = (version: string) => version.split(".").slice(0, 2).join(".");
@@ -15,7 +14,7 @@ const minorOf = (version: string) => version.split(".").slice(0, 2).join(".");
  */
 export function preloadLibrary(path: string): void {
   if (!existsSync(path)) throw new Error("ORT_DYLIB_PATH names a file that does not exist, so there is no ONNX Runtime");
-  const problem = versionProblem(versionOf(path), BINDING_VERSION);
+  const problem = versionProblem(versionOf(path), RUNTIME_VERSION);
   if (problem !== undefined) throw new Error(problem);
 }
 

@@ -74,7 +74,7 @@ describe("models", () => {
       "onnxruntime-gpu/1.27.0/linux-x64/ with MEMORY_INDUSTRY_MODELS_URL",
     ])
       expect(host.err()).toContain(part);
-    expect(existsSync(join(host.home, ".cache", "memory-industry", "onnxruntime"))).toBe(false);
+    expect(existsSync(host.installation().runtimeDirectory())).toBe(false);
     expect(await runCli(["models", "runtime", "--from", host.home], host)).toBe(2);
     const arm = fakeHost({ installation: { runtimeVersion: "1.27.0", architecture: "arm64" } });
     expect(await runCli(["models", "runtime", "--gpu"], arm)).toBe(1);
@@ -83,7 +83,7 @@ describe("models", () => {
 
   test("runtime --gpu takes what a person brings only with its digest, or on that person's word", async () => {
     const host = fakeHost({ installation: { runtimeVersion: "1.27.0" } });
-    const place = join(host.home, ".cache", "memory-industry", "onnxruntime", "1.27.0");
+    const place = host.installation().runtimeDirectory();
     const from = join(host.home, "mine");
     mkdirSync(from);
     const command = ["models", "runtime", "--gpu", "--from", from];
