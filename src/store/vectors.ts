@@ -10,16 +10,18 @@ export interface VectorColumn {
   readonly dimensions: number;
 }
 
-/** Every column of type vector or halfvec in the schema. */
+/** Every column of type vector or halfvec in the schema; its length is -1 where none was declared. */
+export const VECTOR_COLUMNS = `
+  select c.relname as table_name, a.attname as column_name, t.typname as type_name, a.atttypmod as dimensions
+  from pg_attribute as a
+  join pg_class as c on c.oid = a.attrelid
+  join pg_type as t on t.oid = a.atttypid
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+    and t.typname in ('vector', 'halfvec')
+  order by c.relname, a.attname`;
+
 export async function vectorColumns(connection: Connection): Promise<VectorColumn[]> {
-  const { rows } = await connection.query(`
-    select c.relname as table_name, a.attname as column_name, t.typname as type_name, a.atttypmod as dimensions
-    from pg_attribute as a
-    join pg_class as c on c.oid = a.attrelid
-    join pg_type as t on t.oid = a.atttypid
-    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
-      and t.typname in ('vector', 'halfvec')
-    order by c.relname, a.attname`);
+  const { rows } = await connection.query(VECTOR_COLUMNS);
   return rows.map((row) => ({
     table: String(row.table_name),
     column: String(row.column_name),

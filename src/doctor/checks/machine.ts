@@ -3,10 +3,10 @@ import { ok, ownerCheck, warn } from "../check.ts";
 
 export default ownerCheck("machine", async ({ machine, plan }) => {
   const { cgroupLimitMb, vramFreeMb } = plan.readings;
-  const limit = cgroupLimitMb === undefined ? "no cgroup limit" : `cgroup limit ${cgroupLimitMb} MB`;
-  const card = vramFreeMb === undefined ? "no usable card" : `${vramFreeMb} MB free on the card`;
+  const limit = cgroupLimitMb === undefined ? "no cgroup limit" : `cgroup limit ${cgroupLimitMb} MiB`;
+  const card = vramFreeMb === undefined ? "no usable card" : `${vramFreeMb} MiB free on the card`;
   const files = machine.openFiles;
-  const summary = `${machine.totalMb} MB memory, ${machine.availableMb} MB available, ${limit}, ${machine.cores} cores, ${card}${files === undefined ? "" : `, ${files} open files`}`;
+  const summary = `${machine.totalMb} MiB memory, ${machine.availableMb} MiB available, ${limit}, ${machine.cores} cores, ${card}${files === undefined ? "" : `, ${files} open files`}`;
   if (files === undefined || files >= FEW_OPEN_FILES) return ok(summary);
   return warn(
     summary,

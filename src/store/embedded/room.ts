@@ -5,10 +5,10 @@
 import { statfsSync } from "node:fs";
 import { unavailable } from "../../kernel/errors.ts";
 
-const MEGABYTE = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 
 /** Free space below which no write begins, bytes: four segments of the log, what a checkpoint writes, and the largest single call. */
-export const LEAST_FREE_BYTES = 16 * MEGABYTE;
+export const LEAST_FREE_BYTES = 16 * MEBIBYTE;
 
 /** Bytes that this process may still write; undefined where the file system does not say. */
 export type FreeBytes = () => number | undefined;
@@ -26,10 +26,10 @@ export function freeBytesOf(directory: string): FreeBytes {
 
 export const lacksRoom = (free: number | undefined): free is number => free !== undefined && free < LEAST_FREE_BYTES;
 
-const megabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1);
+const mebibytes = (bytes: number) => `${(bytes / MEBIBYTE).toFixed(1)} MiB`;
 
 export const isFull = (free: number) =>
-  `The disk of the data directory is full: ${megabytes(free)} MB are free, and no write begins below ${megabytes(LEAST_FREE_BYTES)} MB.`;
+  `The disk of the data directory is full: ${mebibytes(free)} are free, and no write begins below ${mebibytes(LEAST_FREE_BYTES)}.`;
 
 /** @throws MemoryError `unavailable` */
 export function requireRoom(free: number | undefined): void {

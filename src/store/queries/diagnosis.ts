@@ -2,6 +2,7 @@
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { float8, int8, query, textArray } from "../codecs.ts";
+import { VECTOR_COLUMNS } from "../vectors.ts";
 
 /** Versions of the extensions that we need; null where one is not there. */
 export const installedExtensions = query(
@@ -51,14 +52,10 @@ export const orQuery = query(
 
 /** Every vector column, with its length; -1 where it has none. */
 export const vectorColumns = query(
-  z.object({ column: z.string(), dimensions: int8 }),
-  () => sql`
-  select c.relname || '.' || a.attname as column, a.atttypmod as dimensions
-  from pg_attribute as a
-  join pg_class as c on c.oid = a.attrelid and c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace
-  join pg_type as t on t.oid = a.atttypid and t.typname in ('vector', 'halfvec')
-  where a.attnum > 0 and not a.attisdropped
-  order by c.relname, a.attname`,
+  z
+    .object({ table_name: z.string(), column_name: z.string(), dimensions: int8 })
+    .transform((row) => ({ column: `${row.table_name}.${row.column_name}`, dimensions: row.dimensions })),
+  () => sql.raw(VECTOR_COLUMNS),
 );
 
 /** Rows that search serves by vector: how many wait for one, and how many have another model's. */

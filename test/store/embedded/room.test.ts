@@ -30,10 +30,10 @@ test("below 16 MB no write begins, reading goes on, and with room again writing 
   await entity(db, null, "before");
   free = () => 15.96 * MB;
   await expect(entity(db, null, "refused")).rejects.toThrow(
-    "The disk of the data directory is full: 16.0 MB are free, and no write begins below 16.0 MB. Nothing was written; reading still works.",
+    "The disk of the data directory is full: 16.0 MiB are free, and no write begins below 16.0 MiB. Nothing was written; reading still works.",
   );
   free = () => 0;
-  await expect(entity(db, null, "refused")).rejects.toThrow("0.0 MB are free");
+  await expect(entity(db, null, "refused")).rejects.toThrow("0.0 MiB are free");
   expect(await names()).toEqual([{ name: "before" }]);
   expect(await db.tidy(60_000)).toEqual([]);
   free = () => 16 * MB;

@@ -79,7 +79,7 @@ test.skipIf(process.platform !== "linux" || process.getuid?.() !== 0)(
     fill(filler);
     const refused = await client.call(...add("the disk is full"));
     expect(refused.result?.isError).toBe(true);
-    expect(textOf(refused)).toContain("0.0 MB are free, and no write begins below 16.0 MB. Nothing was written; reading still works.");
+    expect(textOf(refused)).toContain("0.0 MiB are free, and no write begins below 16.0 MiB. Nothing was written; reading still works.");
     for (const [name, args] of [
       list,
       ["cuba_alma", { action: "get", name: "Disk" }],
