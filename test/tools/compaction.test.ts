@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { tokenCounter } from "../../src/kernel/tokens.ts";
+import { recordedDecision } from "../support/decision.ts";
 import { eachEngine } from "../support/engines.ts";
 import { graphOver, type Reply } from "../support/graph.ts";
 import { project, row, rows } from "../support/statements.ts";
@@ -107,14 +108,7 @@ eachEngine("cuba_pre_compact", (engine) => {
 
   test("of a recorded decision the choice and its reason survive the cut", async () => {
     const session = await open();
-    await caller({ session })("cuba_decreto", {
-      action: "record",
-      title: "Queue",
-      context: "orders must not get lost, ".repeat(20),
-      alternatives: ["Kafka", "a table"],
-      chosen: "a table",
-      rationale: "It runs already.",
-    });
+    await caller({ session })("cuba_decreto", recordedDecision);
     await snapshot({ session });
     const back = (await restore({ session })).snapshot as Reply;
     expect(items(back, "decisions")[0]?.content).toBe("Queue: a table. Why: It runs already.");

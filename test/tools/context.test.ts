@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { withoutRepeats } from "../../src/services/context.ts";
 import { callersOf, type Who } from "../support/clients.ts";
+import { recordedDecision } from "../support/decision.ts";
 import { eachEngine } from "../support/engines.ts";
 import type { Reply } from "../support/graph.ts";
 import { project, row, rows } from "../support/statements.ts";
@@ -122,14 +123,7 @@ eachEngine("cuba_contexto", (engine) => {
   });
 
   test("of a recorded decision the choice and its reason are shown, however long the way to it was", async () => {
-    await caller({})("cuba_decreto", {
-      action: "record",
-      title: "Queue",
-      context: "orders must not get lost, ".repeat(20),
-      alternatives: ["Kafka", "a table"],
-      chosen: "a table",
-      rationale: "It runs already.",
-    });
+    await caller({})("cuba_decreto", recordedDecision);
     expect(snippets(await look())).toEqual(["Queue: a table. Why: It runs already."]);
   });
 
