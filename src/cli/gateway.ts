@@ -2,7 +2,7 @@
  * The road from a command to the memories. It is the same whether a daemon owns the database (its local socket) or this process does
  * (owner lock taken, everything composed here): both exchange JSON-RPC messages with the same protocol layer.
  */
-import { cancelled, MemoryError, unavailable } from "../kernel/errors.ts";
+import { cancelled, type ErrorCode, isErrorCode, MemoryError, unavailable } from "../kernel/errors.ts";
 import { isRecord } from "../kernel/is-record.ts";
 
 /** What a tool answered. */
@@ -64,6 +64,9 @@ function textOf(result: Readonly<Record<string, unknown>>): string | undefined {
   return isRecord(first) && typeof first.text === "string" ? first.text : undefined;
 }
 
+/** The other side's own word for what went wrong, so that it is the same error here; `otherwise` where it says none. */
+const codeIn = (facts: unknown, otherwise: ErrorCode): ErrorCode => (isRecord(facts) && isErrorCode(facts.code) ? facts.code : otherwise);
+
 /** Rejects when the signal fires; `onAbort` runs first. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, onAbort: () => void): Promise<T> {
   const aborted = Promise.withResolvers<never>();
@@ -93,7 +96,10 @@ export function createGateway(line: Line, signal: AbortSignal): Gateway {
         "The memory service closed the connection without an answer; whether anything was written is unknown. Run 'memory-industry doctor'.",
       );
     if (isRecord(answer.error))
-      throw new MemoryError("unavailable", String(answer.error.message ?? "The memory service refused the request."));
+      throw new MemoryError(
+        codeIn(answer.error.data, "unavailable"),
+        String(answer.error.message ?? "The memory service refused the request."),
+      );
     return answer.result;
   };
   return {
@@ -102,7 +108,7 @@ export function createGateway(line: Line, signal: AbortSignal): Gateway {
       const text = isRecord(result) ? textOf(result) : undefined;
       if (!isRecord(result) || text === undefined)
         throw unavailable(`${name} gave an answer without content. Run 'memory-industry doctor'.`);
-      if (result.isError === true) throw new MemoryError("refused", text);
+      if (result.isError === true) throw new MemoryError(codeIn(result.structuredContent, "refused"), text);
       const value: unknown = JSON.parse(text);
       return isRecord(value) ? value : { value };
     },

@@ -40,6 +40,8 @@ export const errorCodes: Readonly<Record<ErrorCode, { readonly mcp: "result" | n
   cancelled: { mcp: "silent", exit: 130 },
 };
 
+export const isErrorCode = (word: unknown): word is ErrorCode => typeof word === "string" && Object.hasOwn(errorCodes, word);
+
 /** JSON-RPC codes of protocol faults (`tools-maintenance.md` §17.6). */
 export const rpcCode = {
   parse: -32700,

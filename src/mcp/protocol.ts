@@ -59,8 +59,8 @@ export const fault = (id: RequestId | null, code: number, message: string, data?
 
 export const malformed = (id: RequestId | null, why: string): OutgoingMessage => fault(id, rpcCode.envelope, `Invalid request: ${why}.`);
 
-/** An error that is not a tool's result, as a JSON-RPC error. */
+/** An error that is not a tool's result, as a JSON-RPC error; `data.code` is our own word for it, of which several share a number. */
 export function faultOf(id: RequestId, error: unknown, callId: string): OutgoingMessage {
-  const { rpc, text } = present(error, callId);
-  return fault(id, rpc, text);
+  const { rpc, text, code } = present(error, callId);
+  return fault(id, rpc, text, { code });
 }

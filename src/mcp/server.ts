@@ -77,6 +77,8 @@ export function createMcpServer(parts: McpServerParts): McpServer {
     let hasRoots = false;
     let greeted = false;
     let closed = false;
+    // A command of ours agrees on no revision, and wants to know what kind of refusal it got.
+    const readsFacts = ({ ok }: ToolOutcome) => readsStructured(version) || (peer.transport === "cli" && !ok);
 
     // HTTP makes a connection for each POST: there the client's key is what a later cancellation has in common with the request.
     const owner = () => (peer.transport === "http" && caller.bound ? caller.key() : connectionId);
@@ -157,7 +159,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
     const callTool = async (id: RequestId | undefined, params: Readonly<Record<string, unknown>>): Promise<unknown> => {
       const { name, arguments: args } = params;
       if (typeof name !== "string") throw protocolFault(rpcCode.params, "params.name must be the name of a tool.");
-      return wrap(await bounded(id, params, name, (opening) => dispatcher.call(opening, name, args)), version);
+      return wrap(await bounded(id, params, name, (opening) => dispatcher.call(opening, name, args)), readsFacts);
     };
 
     /** A peer token has five verbs and no resources. */
@@ -247,7 +249,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
             if (!(error instanceof MemoryError)) log.error("a request failed unexpectedly", { method, cause: causeChain(error) });
             if (error instanceof MemoryError && error.code === "timeout" && method === "tools/call") {
               const { text, code } = present(error);
-              return answer(id, wrap({ ok: false, answer: { error: text, code }, text }, version));
+              return answer(id, wrap({ ok: false, answer: { error: text, code }, text }, readsFacts));
             }
             return faultOf(id, error, connectionId.slice(0, 8));
           }
@@ -292,10 +294,10 @@ const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 
 /** The result of a tool call on the wire. */
-function wrap(outcome: ToolOutcome, version: string | undefined): unknown {
+function wrap(outcome: ToolOutcome, readsFacts: (outcome: ToolOutcome) => boolean): unknown {
   return {
     content: [{ type: "text", text: outcome.text }],
-    ...(readsStructured(version) ? { structuredContent: outcome.answer } : {}),
+    ...(readsFacts(outcome) ? { structuredContent: outcome.answer } : {}),
     ...(outcome.ok ? {} : { isError: true }),
   };
 }

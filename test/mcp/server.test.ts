@@ -1,12 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import { createGateway } from "../../src/cli/gateway.ts";
 import type { CallContext } from "../../src/kernel/context.ts";
+import { conflict, invalid, MemoryError, notFound, refused } from "../../src/kernel/errors.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import type { OutgoingMessage, PeerInfo } from "../../src/mcp/connection.ts";
 import { createDispatcher } from "../../src/mcp/dispatch.ts";
 import { protocolVersions } from "../../src/mcp/protocol.ts";
-import { createMcpServer } from "../../src/mcp/server.ts";
+import { createMcpServer, type OwnerMethod } from "../../src/mcp/server.ts";
 import type { Caller, CallerInfo, Identity } from "../../src/services/identity/identity.ts";
 import callTool from "../../src/tools/call.ts";
 import { action, defineTool, type Tool } from "../../src/tools/define.ts";
@@ -27,6 +29,7 @@ function harness(
     timeoutMs?: number;
     typed?: string;
     read?: (ctx: CallContext) => Promise<string>;
+    asked?: OwnerMethod;
     run?: (ctx: CallContext, words: string) => Promise<Record<string, unknown>>;
   } = {},
 ) {
@@ -79,7 +82,7 @@ function harness(
       }),
     },
     ...(options.typed === undefined ? {} : { typed: options.typed }),
-    ownerMethods: new Map([["owner/probe", async (params) => ({ asked: params.what })]]),
+    ownerMethods: new Map([["owner/project", options.asked ?? (async (params) => ({ asked: params.what }))]]),
   });
   const connect = (peer: Partial<PeerInfo> = {}, send?: (message: OutgoingMessage) => void) =>
     server.connect(
@@ -149,7 +152,7 @@ describe("the protocol layer", () => {
     [{ jsonrpc: "2.0", id: {}, method: "ping" }, -32600, null],
     [{ jsonrpc: "2.0", id: 5, method: "ping", params: [1] }, -32600, 5],
     [{ jsonrpc: "2.0", id: 6, method: "prompts/list" }, -32601, 6],
-    [{ jsonrpc: "2.0", id: 7, method: "owner/probe" }, -32601, 7],
+    [{ jsonrpc: "2.0", id: 7, method: "owner/project" }, -32601, 7],
     [call(8, "no_such_tool", {}), -32602, 8],
     [call(9, "cuba_say", []), -32602, 9],
     [{ jsonrpc: "2.0", id: 10, method: "tools/call", params: {} }, -32602, 10],
@@ -347,8 +350,49 @@ describe("the protocol layer", () => {
 
   test("serves the owner's methods to our own commands alone", async () => {
     const { connect } = harness();
-    const asked = { jsonrpc: "2.0", id: 1, method: "owner/probe", params: { what: "x" } };
+    const asked = { jsonrpc: "2.0", id: 1, method: "owner/project", params: { what: "x" } };
     expect(await connect({ transport: "cli" }).handle(asked)).toMatchObject({ result: { asked: "x" } });
     expect(codeOf(await connect({ transport: "http" }).handle(asked))).toBe(-32601);
+  });
+
+  test("an error reaches a command of ours as the error that it is, whether a tool or the owner made it", async () => {
+    for (const [error, code] of [
+      [invalid("no such thing. Nothing was done."), "invalid"],
+      [refused("not so. Nothing was done."), "refused"],
+      [conflict("somebody else was there. Nothing was done."), "conflict"],
+      [notFound("project", "x"), "not_found"],
+      [new Error("a bug"), "internal"],
+    ] as const) {
+      const fails = () => Promise.reject(error);
+      const connection = harness({ run: fails, asked: fails }).connect({ transport: "cli" });
+      await using gateway = createGateway(
+        {
+          exchange: (request) => connection.handle(request),
+          notify: () => {},
+          [Symbol.asyncDispose]: async () => connection.close(),
+        },
+        new AbortController().signal,
+      );
+      for (const failed of [gateway.ask("owner/project", {}), gateway.callTool("cuba_say", { words: "x" })]) {
+        const reached: unknown = await failed.catch((reason: unknown) => reason);
+        expect(reached).toBeInstanceOf(MemoryError);
+        expect(reached).toMatchObject({ code, message: code === "internal" ? expect.stringContaining("doctor") : error.message });
+      }
+    }
+  });
+
+  test("a service that says no word for its error was not there to ask, and a tool that says none refused", async () => {
+    const gateway = (answer: unknown) =>
+      createGateway(
+        { exchange: async () => answer, notify: () => {}, [Symbol.asyncDispose]: async () => {} },
+        new AbortController().signal,
+      );
+    for (const data of [undefined, { code: "no word of ours" }, { code: "toString" }])
+      await expect(gateway({ error: { code: -32603, message: "gone", data } }).ask("owner/project", {})).rejects.toMatchObject({
+        code: "unavailable",
+        message: "gone",
+      });
+    const said = { content: [{ type: "text", text: "no" }], isError: true };
+    await expect(gateway({ result: said }).callTool("cuba_say", {})).rejects.toMatchObject({ code: "refused", message: "no" });
   });
 });
