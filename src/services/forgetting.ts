@@ -2,7 +2,7 @@
  * The right to be forgotten (`tools-maintenance.md` §8): an entity, everything that hangs from it, and every other row of its project that names it. One
  * transaction, planned by the same code that carries it out. Irreversible.
  */
-import { mentionOf, telling } from "../domain/mentions.ts";
+import { likePatterns, lowered, mentionOf } from "../domain/mentions.ts";
 import { cleanName } from "../domain/names.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { conflict } from "../kernel/errors.ts";
@@ -65,8 +65,6 @@ interface Plan extends Erasure {
 
 const nothing: Erasure = { entity: undefined, counts: {}, samples: {}, remaining: [] };
 const tables = Object.keys(holders).filter((name): name is HolderTable => Object.hasOwn(holders, name));
-/** A text as a pattern of LIKE that finds it anywhere. */
-const anywhere = (text: string) => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
 
 export function createForgetting({ db, audit, onErased }: ForgettingParts): Forgetting {
   /** @param lock keeps what was found as it is until the transaction ends. */
@@ -82,8 +80,8 @@ export function createForgetting({ db, audit, onErased }: ForgettingParts): Forg
       entityId,
       projectId: entity.projectId,
       observationIds: (await tx.all(observationIdsOf({ entityId }))).map((row) => row.id),
-      names,
-      patterns: telling(names).map(anywhere),
+      names: names.flatMap(lowered),
+      patterns: likePatterns(names),
     };
     const counts = new Map<string, number>();
     const samples: Record<string, readonly string[]> = {};

@@ -4,6 +4,7 @@
  */
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
+import { DOT_ABOVE, DOTTED_I } from "../../domain/mentions.ts";
 import { int8, json, query, textArray, uuid, uuidArray } from "../codecs.ts";
 
 /** What is being forgotten. */
@@ -13,9 +14,9 @@ export interface Forgotten {
   readonly projectId: string | null;
   /** Its observations. */
   readonly observationIds: readonly string[];
-  /** Its name and its aliases, for columns that hold exactly a name. */
+  /** Its name and its aliases as `inSmallLetters` may answer them, for columns that hold exactly a name. */
   readonly names: readonly string[];
-  /** Names looked for in texts, lower case, as patterns of LIKE. */
+  /** Names looked for in texts in small letters, as patterns of LIKE. */
   readonly patterns: readonly string[];
 }
 
@@ -34,7 +35,11 @@ interface Holder {
 const never = sql`false`;
 const own = (q: Forgotten) => sql`t.project_id is not distinct from ${q.projectId}::uuid`;
 const everywhere = () => sql`true`;
-const named = (column: SQL) => (q: Forgotten) => sql`lower(${column}) = any(${textArray(q.names.map((name) => name.toLowerCase()))})`;
+/** A text as names are compared with it (`domain/mentions.ts`): a file name of a Mac has its accents apart, a Turkish capital I has a dot. */
+const inSmallLetters = (text: SQL): SQL =>
+  sql`lower(replace(replace(normalize(${text}, nfc), ${DOTTED_I}::text, 'I'), ${DOT_ABOVE}::text, ''))`;
+const named = (column: SQL) => (q: Forgotten) => sql`${inSmallLetters(column)} = any(${textArray(q.names)})`;
+const mayName = (text: SQL, q: Forgotten) => sql`${inSmallLetters(text)} like any(${textArray(q.patterns)})`;
 const about = (column: SQL) => (q: Forgotten) => sql`${column} = any(${uuidArray(q.observationIds)})`;
 /** A note from one client to another: addressed, so it belongs to no project. */
 const isNote = sql`(t.project_id is null and t.condition_type = 'on_session_start')`;
@@ -97,7 +102,7 @@ export const holders = {
     scope: (q) => sql`(${own(q)} or ${isNote})`,
     also: named(sql`t.entity_pattern`),
     // Addressed to a client that is called like the entity, and says nothing about it.
-    except: (q) => sql`${isNote} and ${named(sql`t.entity_pattern`)(q)} and not lower(t.message) like any(${textArray(q.patterns)})`,
+    except: (q) => sql`${isNote} and ${named(sql`t.entity_pattern`)(q)} and not ${mayName(sql`t.message`, q)}`,
   },
   brain_verify_log: {
     key: id,
@@ -171,7 +176,7 @@ export const mayMention = query(Found, (q: { of: HolderTable; what: Forgotten; l
   select t.ctid::text as row, ${holder.key} as key, ${holder.text} as text, coalesce(${belongs}, false) as belongs
   from ${table(q.of)} as t
   where ${holder.scope(q.what)} and not coalesce(${holder.except?.(q.what) ?? never}, false)
-    and (lower(${holder.text}) like any(${textArray(q.what.patterns)}) or ${belongs})
+    and (${mayName(holder.text, q.what)} or ${belongs})
   order by 2, t.ctid
   ${q.lock ? sql`for update of t` : sql``}`;
 });
@@ -224,7 +229,7 @@ export const versionsThatMayMention = query(
   select o.id, o.previous_versions as versions
   from brain_observations as o
   where o.entity_id <> ${q.what.entityId}::uuid and o.project_id is not distinct from ${q.what.projectId}::uuid
-    and jsonb_array_length(o.previous_versions) > 0 and lower(o.previous_versions::text) like any(${textArray(q.what.patterns)})
+    and jsonb_array_length(o.previous_versions) > 0 and ${mayName(sql`o.previous_versions::text`, q.what)}
   order by o.id`,
 );
 
@@ -234,9 +239,9 @@ export const saveVersions = (q: { id: string; versions: readonly unknown[] }) =>
 
 /** Texts of others that may name what is forgotten: they are somebody's memories, so a person decides. */
 export const othersThatMayMention = query(z.object({ id: uuid, text: z.string() }), (q: { what: Forgotten }) => {
-  const { entityId, projectId, patterns } = q.what;
+  const { entityId, projectId } = q.what;
   const here = (alias: string) => sql`${sql.raw(alias)}.project_id is not distinct from ${projectId}::uuid`;
-  const like = (text: SQL) => sql`lower(${text}) like any(${textArray(patterns)})`;
+  const like = (text: SQL) => mayName(text, q.what);
   const note = words(sql`o.content`, sql`o.verification`, list(sql`o.tags`));
   const episode = words(sql`p.content`, list(sql`p.actors`), list(sql`p.artifacts`));
   const alias = words(sql`e.name`, sql`(select string_agg(a.alias_text, E'\n') from brain_entity_aliases as a where a.entity_id = e.id)`);
