@@ -1,5 +1,4 @@
 /** Which database, opened and brought up to this build (`config-packaging.md` §6). */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/load.ts";
 import { chooseDatabase } from "../config/modes.ts";
@@ -20,6 +19,7 @@ import { type Schema, startEmbedded, startServer } from "../store/start.ts";
 import { checkVectorWidth } from "../store/vectors.ts";
 import type { Assets } from "./assets.ts";
 import { cacheFolder } from "./cache-folder.ts";
+import { finishPasswords, passwordFiles, passwordIn } from "./password-files.ts";
 
 /** A database with the owner's way in, for migrations and their status. */
 export type OwnedDatabase = Database &
@@ -82,13 +82,18 @@ async function embedded(parts: BootstrapParts, schema: Schema): Promise<OwnedDat
   return await fitting(db, parts);
 }
 
-/** The app role's password, where one was provisioned. */
-function appPassword({ paths }: Config): string | undefined {
+/** The app role's password, where one was provisioned; without one the role is taken in each transaction instead. */
+async function appPassword({ config: { paths }, nodeName, log }: BootstrapParts): Promise<string | undefined> {
+  const { configDir } = paths;
+  if (configDir === undefined) return undefined;
+  const { app } = passwordFiles(configDir);
   try {
-    const file = paths.configDir === undefined ? undefined : join(paths.configDir, "pgpass_app");
-    return file === undefined ? undefined : readFileSync(file, "utf8").trim() || undefined;
-  } catch {
-    return undefined; // none was provisioned: the role is taken in each transaction instead
+    for (const { login, file } of await finishPasswords([app], { nodeName, mayWithdraw: false }))
+      log.warn("a secure --rotate that was broken off is finished: the login has its new password", { login, file });
+    return passwordIn(app);
+  } catch (error) {
+    log.warn("the password of the app role could not be read", { cause: causeChain(error) });
+    return undefined;
   }
 }
 
@@ -102,7 +107,7 @@ async function server(parts: BootstrapParts, schema: Schema, url: string): Promi
       nodeName,
       log,
       stepDown: settings.APP_ROLE.value,
-      appPassword: appPassword(config),
+      appPassword: await appPassword(parts),
       settings: { randomPageCost: settings.RANDOM_PAGE_COST.value, ioConcurrency: settings.IO_CONCURRENCY.value },
       ...(settings.DB_MAX_CONNECTIONS.value === undefined ? {} : { maxConnections: settings.DB_MAX_CONNECTIONS.value }),
     });

@@ -1,4 +1,4 @@
-/** Work on the schema itself (`migrate`, `reembed --dim`): as its owner, without composing the product. */
+/** Work on the schema itself (`migrate`, `reembed --dim`, `secure`): as its owner, without composing the product. */
 import { join } from "node:path";
 import { nodeName } from "../config/environment.ts";
 import { chooseDatabase } from "../config/modes.ts";

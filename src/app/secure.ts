@@ -1,28 +1,42 @@
 /** What `secure` does. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
 import { PASSWORD_PLACE, type SecureOutcome } from "../cli/command.ts";
+import { nodeName } from "../config/environment.ts";
 import { chooseDatabase } from "../config/modes.ts";
 import { requirePath } from "../config/paths.ts";
+import { MemoryError, refused } from "../kernel/errors.ts";
 import { APP_ROLE } from "../store/app-role.ts";
 import { grants } from "../store/migrations.ts";
-import { hasPassword, newPassword, withCredentials } from "../store/server/scram.ts";
+import { hasPassword, newPassword, withCredentials, withPassword } from "../store/server/scram.ts";
 import { secureServer } from "../store/server/secure.ts";
+import {
+  announcePassword,
+  closeToOthers,
+  type Finished,
+  finishPasswords,
+  keepPassword,
+  passwordFiles,
+  passwordIn,
+  withdrawPassword,
+} from "./password-files.ts";
 import type { ProcessFacts } from "./process.ts";
 import { asSchemaOwner } from "./schema-owner.ts";
 
-const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;
-
-/** Written beside and renamed: a crash leaves the old password or the new one. */
-function writePassword(file: string, password: string): void {
-  writeFileSync(`${file}.tmp`, `${password}\n`, { mode: PRIVATE_FILE });
-  renameSync(`${file}.tmp`, file);
-}
 
 /** Once is enough on a screen: a password that is not new does not leave its file. */
 export const shownAddress = (adminUrl: string, password: string, isNew: boolean): string =>
   withCredentials(adminUrl, APP_ROLE, isNew ? password : PASSWORD_PLACE);
+
+/** A login that an earlier run gave another password comes in no more with the address that it has. */
+function refuseOldAddress(url: string, files: ReturnType<typeof passwordFiles>, finished: readonly Finished[]): void {
+  const admin = finished.find(({ file }) => file === files.admin);
+  if (admin === undefined || withPassword(url, admin.password) === url) return;
+  throw refused(
+    `A secure --rotate that was broken off had given the login ${admin.login} a new password, which lies in ${admin.file} now, readable by you alone; nothing else was done. ` +
+      `Set DATABASE_URL to ${withPassword(url, PASSWORD_PLACE)} with that for ${PASSWORD_PLACE}, then run the command again.`,
+  );
+}
 
 /** @throws MemoryError where the server cannot be reached, or the login is no superuser */
 export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate: boolean }, signal: AbortSignal): Promise<SecureOutcome> {
@@ -30,10 +44,10 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
   const choice = chooseDatabase(config);
   if (choice.kind === "embedded") return { kind: "embedded" };
   const directory = requirePath(config.paths, "configDir");
-  const file = join(directory, "pgpass_app");
-  const known = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
-  const password = known === "" || rotate ? newPassword() : known;
-  const adminFile = join(directory, "pgpass");
+  const files = passwordFiles(directory);
+  refuseOldAddress(choice.url, files, await finishPasswords(Object.values(files), { nodeName: nodeName(config), mayWithdraw: true }));
+  const known = passwordIn(files.app);
+  const password = known === undefined || rotate ? newPassword() : known;
   // A login that comes in without a password is trusted by other means: one that nobody asks for would only be a second way in.
   const adminPassword = rotate && hasPassword(choice.url) ? newPassword() : undefined;
   return await asSchemaOwner(
@@ -43,27 +57,32 @@ export async function secure(facts: ProcessFacts, { rotate }: { readonly rotate:
       run: async ({ db }) =>
         await db.asOwner(async (connection): Promise<SecureOutcome> => {
           mkdirSync(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
-          // The file first: a password that only the server knows would lock everybody out.
-          if (password !== known) writePassword(`${file}.new`, password);
-          if (adminPassword !== undefined) writePassword(`${adminFile}.new`, adminPassword);
-          const { adminLogin, ...done } = await secureServer(connection, { password, rotate, adminPassword, grants });
-          if (adminLogin !== undefined) renameSync(`${adminFile}.new`, adminFile);
-          const isOurs = done.passwordSet || known !== "";
+          if (password !== known) announcePassword(files.app, password, withCredentials(choice.url, APP_ROLE, password));
+          if (adminPassword !== undefined) announcePassword(files.admin, adminPassword, withPassword(choice.url, adminPassword));
+          const { adminLogin, ...done } = await secureServer(connection, { password, rotate, adminPassword, grants }).catch(
+            (error: unknown) => {
+              // Anything else may have been said after the server had taken them: the next run asks it.
+              if (error instanceof MemoryError && error.code === "refused") for (const file of Object.values(files)) withdrawPassword(file);
+              throw error;
+            },
+          );
+          if (adminLogin !== undefined && adminPassword !== undefined) keepPassword(files.admin, adminPassword);
+          const isOurs = done.passwordSet || known !== undefined;
           if (password !== known) {
-            if (done.passwordSet) renameSync(`${file}.new`, file);
-            else rmSync(`${file}.new`, { force: true });
+            if (done.passwordSet) keepPassword(files.app, password);
+            else withdrawPassword(files.app);
           }
-          if (process.platform !== "win32" && existsSync(file)) chmodSync(file, PRIVATE_FILE);
+          closeToOthers(files.app);
           return {
             kind: "server",
             role: APP_ROLE,
             ...done,
-            file,
+            file: files.app,
             url: isOurs ? shownAddress(choice.url, password, done.passwordSet) : undefined,
             admin:
               adminLogin === undefined
                 ? undefined
-                : { login: adminLogin, file: adminFile, url: withCredentials(choice.url, adminLogin, PASSWORD_PLACE) },
+                : { login: adminLogin, file: files.admin, url: withCredentials(choice.url, adminLogin, PASSWORD_PLACE) },
           };
         }),
     },

@@ -17,11 +17,23 @@ export function scramVerifier(password: string, salt: Uint8Array = randomBytes(S
   return `SCRAM-SHA-256$${ITERATIONS}:${Buffer.from(salt).toString("base64")}$${storedKey}:${hmac("Server Key").toString("base64")}`;
 }
 
-/** True where an address holds a password; without one the server trusts the login by other means, such as the owner of a socket. */
-export function hasPassword(url: string): boolean {
+/** What stands before the hosts of an address: `user:password`. */
+function credentialsOf(url: string): string {
   const authority = /^postgres(?:ql)?:\/\/([^/?#]*)/i.exec(url)?.[1] ?? "";
-  const credentials = authority.slice(0, Math.max(0, authority.lastIndexOf("@")));
-  return /:./.test(credentials) || /[?&]password=[^&#]/i.test(url);
+  return authority.slice(0, Math.max(0, authority.lastIndexOf("@")));
+}
+
+const PASSWORD_PARAMETER = /([?&]password=)[^&#]+/i;
+
+/** True where an address holds a password; without one the server trusts the login by other means, such as the owner of a socket. */
+export const hasPassword = (url: string): boolean => /:./.test(credentialsOf(url)) || PASSWORD_PARAMETER.test(url);
+
+/** An address that holds a password, with another one. */
+export function withPassword(url: string, password: string): string {
+  const [user = ""] = credentialsOf(url).split(":");
+  return /:./.test(credentialsOf(url))
+    ? withCredentials(url, decodeURIComponent(user), password)
+    : url.replace(PASSWORD_PARAMETER, (_, name: string) => name + encodeURIComponent(password));
 }
 
 /** A random password of 128 bits, hexadecimal. */

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { grants } from "../../../src/store/migrations.ts";
 import { openPostgres } from "../../../src/store/postgres.ts";
-import { hasPassword, newPassword, withCredentials } from "../../../src/store/server/scram.ts";
+import { hasPassword, newPassword, withCredentials, withPassword } from "../../../src/store/server/scram.ts";
 import { secureServer } from "../../../src/store/server/secure.ts";
 import { openTestServerDatabase, testAppPassword } from "../../support/engines.ts";
 
@@ -100,4 +100,10 @@ test("an address holds a password, or it does not", () => {
     "postgres://a@h/d?password=",
   ])
     expect(hasPassword(url)).toBe(false);
+});
+
+test("another password goes where the address has one, and nothing else of it changes", () => {
+  expect(withPassword("postgres://a:b@h1,h2:5433/d?sslmode=require", "c/d")).toBe("postgres://a:c%2Fd@h1,h2:5433/d?sslmode=require");
+  expect(withPassword("postgresql://a%20b:p@ss@h/d", "x")).toBe("postgresql://a%20b:x@h/d");
+  expect(withPassword("postgres://a@h/d?password=old&sslmode=require", "$1&")).toBe("postgres://a@h/d?password=%241%26&sslmode=require");
 });
