@@ -27,6 +27,8 @@ export interface ExtractRequest {
   /** Nobody vouches for the text: everything is withheld, no relation is written, nothing is retired. */
   readonly untrusted: boolean;
   readonly allowSecret: boolean;
+  /** Runs in the transaction that writes, behind the facts. What it throws leaves nothing written. */
+  readonly after?: (tx: Tx, found: Extraction) => Promise<void>;
 }
 
 export interface UnlinkedRelation {
@@ -176,6 +178,7 @@ export function createIngest(parts: IngestParts): Ingest {
       const places = read.notes.map(({ index }) => index);
       let tally: Tally = { linked: 0, unlinked: [], superseded: 0 };
       const stored = await parts.observations.addMany(ctx, read.notes, async (tx, outcomes) => {
+        await request.after?.(tx, found);
         // A transaction that is tried again counts from the beginning.
         tally = { linked: 0, unlinked: [], superseded: 0 };
         if (!request.untrusted) await link(tx, ctx, found, request, tally);

@@ -1,7 +1,7 @@
 /** What a consolidation cycle may put to a language model, and marking what came of it. Only what somebody vouches for is ever shown to a model. */
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { int8, query, timestamp, uuid } from "../codecs.ts";
+import { int8, query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
 import { isVouchedFor } from "./entities.ts";
 import { isServed } from "./predicates.ts";
 
@@ -36,9 +36,9 @@ export const entitiesWaiting = query(z.object({ count: int8 }), () => sql`select
 
 /** The newest trusted texts of an entity, and the moment of this look: what is written after it has not been seen. */
 export const textsToScan = query(
-  z.object({ content: z.string(), seenAt: timestamp }),
+  z.object({ id: uuid, content: z.string(), seenAt: timestamp }),
   (q: { entityId: string; limit: number }) => sql`
-  select o.content, now() as "seenAt" from brain_observations as o
+  select o.id, o.content, now() as "seenAt" from brain_observations as o
   where o.entity_id = ${q.entityId}::uuid and ${isServed("o")}
   order by o.created_at desc, o.id
   limit ${q.limit}::int`,
@@ -55,6 +55,26 @@ export const bestLinkedNames = query(
   where e.project_id is not distinct from ${q.projectId}::uuid and ${isVouchedFor("e")}
   order by d.degree desc, e.name, e.id
   limit ${q.limit}::int`,
+);
+
+/** Those of the texts that were read which are there as they were, kept so until the transaction ends. */
+export const keptTexts = query(
+  z.object({ id: uuid }),
+  (q: { ids: readonly string[]; contents: readonly string[] }) => sql`
+  select o.id from brain_observations as o
+  join unnest(${uuidArray(q.ids)}, ${textArray(q.contents)}) as seen(id, content) on seen.id = o.id and seen.content = o.content
+  where ${isServed("o")}
+  order by o.id
+  for share of o`,
+);
+
+/** Which of these names an entity of the project has. */
+export const namesThere = query(
+  z.object({ name: z.string() }),
+  (q: { names: readonly string[]; projectId: string | null }) => sql`
+  select e.name from brain_entities as e
+  where e.project_id is not distinct from ${q.projectId}::uuid and e.name = any(${textArray(q.names)})
+  order by e.name`,
 );
 
 export const markScanned = (q: { id: string; seenAt: string }) => sql`
@@ -76,9 +96,16 @@ export const textsToExtract = query(
   limit ${q.limit}::int`,
 );
 
+/** Whether a text may still be shown to a model: it may have been forgotten, withheld or rewritten since its batch was read. */
+export const isStillThere = query(
+  z.object({ id: uuid }),
+  (q: { id: string; content: string }) => sql`
+  select o.id from brain_observations as o where o.id = ${q.id}::uuid and o.content = ${q.content}::text and ${isServed("o")}`,
+);
+
 /** Only while it says what was read: a text that was changed meanwhile waits again. */
 export const markExtracted = (q: { id: string; content: string }) => sql`
-  update brain_observations set extracted_at = now() where id = ${q.id}::uuid and content = ${q.content}::text`;
+  update brain_observations as o set extracted_at = now() where o.id = ${q.id}::uuid and o.content = ${q.content}::text and ${isServed("o")}`;
 
 export const extractionFailed = (id: string) => sql`
   update brain_observations set extraction_attempts = extraction_attempts + 1 where id = ${id}::uuid`;

@@ -6,6 +6,7 @@ import { createLogger } from "../../../src/kernel/logger.ts";
 import { batchSize } from "../../../src/services/rem/asking.ts";
 import { chat, factsReply, ladder } from "../../support/chat.ts";
 import { eachEngine } from "../../support/engines.ts";
+import { graphOver } from "../../support/graph.ts";
 import { only, ran, remOver } from "../../support/rem.ts";
 import { entity, observation, project, row, rows } from "../../support/statements.ts";
 
@@ -207,6 +208,57 @@ eachEngine("a cycle that reads with a model", (engine) => {
     expect(await count("brain_relations")).toBe(0);
     await rows(engine.db, sql`update brain_observations set trust = 'trusted' returning id`);
     expect((await extract({ ladder: ladder(model) })).llmCalls).toBe(0);
+  });
+
+  test("what is forgotten while a model reads it is not written, and what waits behind it is not shown", async () => {
+    const forget = (name: string) => graphOver(engine.db).caller({ kind: "none" })("cuba_forget", { entity_name: name, confirm: true });
+    await known("Zyx Mira", "Zyx Mira leads the gateway of payments");
+    await known("Bea Sanz", "Bea Sanz leads the broker");
+    await known("api", "the api is slow");
+    const reader = chat(async () => {
+      await forget("Zyx Mira");
+      await forget("Bea Sanz");
+      return JSON.stringify(factsReply(["Zyx Mira", "Zyx Mira leads the gateway"], ["gateway", "Zyx Mira leads the gateway"]));
+    }, factsReply());
+    const record = await extract({ ladder: ladder(reader) });
+    expect([record.factsExtracted, record.extractionFailed, record.llmCalls, record.error]).toEqual([0, 0, 2, null]);
+    expect(reader.prompts.join()).not.toContain("Bea Sanz");
+    expect(await rows(engine.db, sql`select name from brain_entities`)).toEqual([{ name: "api" }]);
+    expect(await rows(engine.db, sql`select content from brain_observations`)).toEqual([{ content: "the api is slow" }]);
+
+    // The same for links: neither the entity that was asked about nor a name that was shown beside it comes back.
+    const linkedTo = async (name: string) => {
+      const [from, to] = [await known(name, `${name} queues`), await known(`what ${name.length} wrote`, "a page of the wiki")];
+      await rows(
+        engine.db,
+        sql`insert into brain_relations (from_entity, to_entity, relation_type) values (${from}::uuid, ${to}::uuid, 'uses') returning id`,
+      );
+    };
+    await linkedTo("Carla Ruiz");
+    await linkedTo("Dora Paz");
+    const hers = await known("Zyx Mira", "Zyx Mira leads the gateway");
+    await observation(engine.db, hers, { content: "Zyx Mira is asked about first, having more" });
+    const linker = chat(
+      async () => {
+        await forget("Zyx Mira");
+        await forget("Carla Ruiz");
+        return JSON.stringify(linked("gateway", "Zyx Mira"));
+      },
+      async () => {
+        await forget("Dora Paz");
+        return JSON.stringify({ relations: [...linked("dora paz", "api").relations, ...linked("broker", "api").relations] });
+      },
+    );
+    const links = await scan({ ladder: ladder(linker) });
+    expect([links.relationScanFailed, links.llmCalls, links.error]).toEqual([0, 2, null]);
+    expect(linker.prompts[1]).not.toContain("Carla");
+    expect(linker.prompts[1]).toContain("Dora Paz");
+    expect((await rows(engine.db, sql`select name from brain_entities order by name`)).map(({ name }) => name)).toEqual([
+      "api",
+      "broker",
+      "what 10 wrote",
+      "what 8 wrote",
+    ]);
   });
 
   test("a text with a credential is never shown and is done with; a failing one keeps waiting; a changed one starts again", async () => {

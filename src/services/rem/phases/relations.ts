@@ -1,6 +1,7 @@
 /** Relations of entities that have none, read out of what is known of them by a chosen language model (`tools-maintenance.md` §18.4). Off unless set. */
 import { readExtraction } from "../../../domain/extraction.ts";
 import { relationTypes } from "../../../domain/graph/edges.ts";
+import { nameKey } from "../../../domain/names.ts";
 import { deadlineIn } from "../../../kernel/deadline.ts";
 import { findSecret, redact } from "../../../kernel/secrets.ts";
 import { charCount, firstChars } from "../../../kernel/text.ts";
@@ -9,14 +10,16 @@ import {
   bestLinkedNames,
   entitiesToScan,
   entitiesWaiting,
+  keptTexts,
   markScanned,
+  namesThere,
   scanFailed,
   textsToScan,
 } from "../../../store/queries/rem-reading.ts";
 import { askLadder, READING_SHARE } from "../../ingest/ask.ts";
 import { dataRules, fenced } from "../../judge/prompts.ts";
 import { storeReadEdge } from "../../relations/read-edge.ts";
-import { batchSize, readRows, scopeOf } from "../asking.ts";
+import { batchSize, type Reading, readRows, scopeOf } from "../asking.ts";
 import type { Phase } from "../phase.ts";
 
 /** What a model is shown: the newest texts, up to so many characters, and names that are known already. */
@@ -64,10 +67,14 @@ export const relations: Phase = {
     const { db, settings, nonce } = parts;
     const knownNames = new Map<string | null, readonly string[]>();
 
-    const write = async (tx: Tx, entity: Scanned, reply: string) => {
+    const there = async (tx: Tx, names: readonly string[], projectId: string | null) =>
+      names.length === 0 ? [] : (await tx.all(namesThere({ names, projectId }))).map(({ name }) => name);
+
+    /** @param gone names that the model was shown and that have been forgotten or renamed since: none of them is born again. */
+    const write = async (tx: Tx, entity: Scanned, reply: string, gone: ReadonlySet<string>) => {
       const scope = scopeOf(entity.projectId);
       for (const { from, to, relation } of readExtraction(reply).relations) {
-        if (findSecret(`${from}\n${to}`) !== undefined) continue;
+        if (findSecret(`${from}\n${to}`) !== undefined || gone.has(nameKey(from)) || gone.has(nameKey(to))) continue;
         const refused = await storeReadEdge(tx, scope, { from, to, relation });
         if (refused !== undefined) ctx.log.debug("a relation that a model read was not stored", { code: refused.code });
       }
@@ -83,12 +90,16 @@ export const relations: Phase = {
         }),
       async read(entity, ladder) {
         const scope = scopeOf(entity.projectId);
-        const { texts, known } = await db.read({ ...ctx, scope }, async (tx) => ({
-          texts: await tx.all(textsToScan({ entityId: entity.id, limit: SHOWN_TEXTS })),
-          known:
-            knownNames.get(entity.projectId) ??
-            (await tx.all(bestLinkedNames({ projectId: entity.projectId, limit: KNOWN_NAMES }))).map(({ name }) => name),
-        }));
+        const { texts, known } = await db.read({ ...ctx, scope }, async (tx) => {
+          const before = knownNames.get(entity.projectId);
+          return {
+            texts: await tx.all(textsToScan({ entityId: entity.id, limit: SHOWN_TEXTS })),
+            known:
+              before === undefined
+                ? (await tx.all(bestLinkedNames({ projectId: entity.projectId, limit: KNOWN_NAMES }))).map(({ name }) => name)
+                : await there(tx, before, entity.projectId),
+          };
+        });
         knownNames.set(entity.projectId, known);
         const [newest] = texts;
         // Deleted or withheld since the batch was read.
@@ -99,11 +110,16 @@ export const relations: Phase = {
           prompt(entity, shown(texts.map(({ content }) => content)), known, nonce()),
         );
         if (asked.kind === "none" || !readExtraction(asked.reply).isReadable) return { kind: "failed" };
-        await db.write({ ...ctx, scope }, async (tx) => {
-          await write(tx, entity, asked.reply);
+        return await db.write<Reading>({ ...ctx, scope }, async (tx) => {
+          // What was forgotten, withheld or rewritten while the model worked says nothing any more; the entity waits for the next cycle, if it is there.
+          const ids = texts.map(({ id }) => id);
+          const kept = await tx.all(keptTexts({ ids, contents: texts.map(({ content }) => content) }));
+          if (kept.length < ids.length) return { kind: "refused" };
+          const still = new Set(await there(tx, known, entity.projectId));
+          await write(tx, entity, asked.reply, new Set(known.filter((name) => !still.has(name)).map(nameKey)));
           await tx.run(markScanned({ id: entity.id, seenAt: newest.seenAt }));
+          return { kind: "read", count: 1 };
         });
-        return { kind: "read", count: 1 };
       },
       fail: async ({ id }) => {
         await db.write(ctx, (tx) => tx.run(scanFailed(id)));
