@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly limitMs: number;
   /** Keep the output to ourselves; the caller shows what matters. */
   readonly quiet?: boolean;
+  /** Receives the output as it comes, in pieces that may end inside of a line. */
+  readonly onText?: (text: string) => void;
 }
 
 /** What runs now; ended with us, so that a stopped test run leaves nothing and can still clean up after itself. */
@@ -51,7 +53,9 @@ export async function run(command: readonly string[], options: RunOptions): Prom
   const follow = async (stream: ReadableStream<Uint8Array>, shownOn: NodeJS.WriteStream) => {
     const decoder = new TextDecoder();
     for await (const bytes of stream) {
-      pieces.push(decoder.decode(bytes, { stream: true }));
+      const text = decoder.decode(bytes, { stream: true });
+      pieces.push(text);
+      options.onText?.(text);
       if (options.quiet !== true) shownOn.write(bytes);
     }
   };

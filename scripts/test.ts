@@ -4,7 +4,7 @@
  *   --postgres   every test that can run on a server, on PostgreSQL (`npm run test:pg`): the one of MEMORY_INDUSTRY_TEST_PG (an admin URL),
  *                else a throw-away cluster of scripts/postgres.sh
  *   PATTERN …    only the test files whose path contains one of them
- * What tests leave in their temporary directory is a failure too. Failures are printed last, and after them one line `N passed, N failed`. Exit 1 when anything failed.
+ * How far it has come is said every half minute. What tests leave in their temporary directory is a failure too. Failures are printed last, and after them one line `N passed, N failed`. Exit 1 when anything failed.
  */
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { dirname, join, resolve } from "node:path";
 import { lightChecks, runCheck } from "./checks.ts";
 import { readJunit, type TestFailure } from "./junit.ts";
 import { root, run } from "./run.ts";
+import { createTestProgress } from "./test-progress.ts";
 
 /** The name of the variable by which tests find a PostgreSQL server. */
 const SERVER_VARIABLE = "MEMORY_INDUSTRY_TEST_PG";
@@ -23,6 +24,8 @@ const TEST_TIMEOUT_MS = 60_000;
 const UNIT_LIMIT_MS = 25 * 60_000;
 const SYSTEM_LIMIT_MS = 20 * 60_000;
 const LAST_LINES = 60;
+/** Often enough that nobody takes the run for a hanging one, rarely enough for a log. */
+const PROGRESS_MS = 30_000;
 
 interface Outcome {
   readonly passed: number;
@@ -65,7 +68,7 @@ async function bunTest(
   console.log(`\n=== ${title}: ${files.length} files`);
   const folder = mkdtempSync(join(tmpdir(), "memory-industry-report-"));
   const report = join(folder, "junit.xml");
-  const flags = [`--parallel=${workers}`, "--only-failures", `--timeout=${TEST_TIMEOUT_MS}`];
+  const flags = [`--parallel=${workers}`, `--timeout=${TEST_TIMEOUT_MS}`];
   const command = [
     process.execPath,
     "test",
@@ -74,7 +77,12 @@ async function bunTest(
     `--reporter-outfile=${report}`,
     ...files.map((file) => `./${file}`),
   ];
-  const { exitCode, output, timedOut } = await run(command, { limitMs, env });
+  const say = (line: string) => console.log(line);
+  const progress = createTestProgress(files.length, { now: Date.now, say });
+  const timer = setInterval(() => say(progress.line()), PROGRESS_MS);
+  const ended = await run(command, { limitMs, env, quiet: true, onText: progress.take }).finally(() => clearInterval(timer));
+  const { exitCode, timedOut } = ended;
+  const output = ended.output.replace(/^\((?:pass|skip|todo)\) .*\n/gm, "");
   const read = existsSync(report) ? readJunit(readFileSync(report, "utf8")) : { passed: 0, skipped: 0, failures: [] };
   rmSync(folder, { recursive: true, force: true });
   const failures = [...read.failures, ...loadErrors(output)];
