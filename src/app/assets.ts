@@ -8,7 +8,7 @@ import type { Grammar } from "../domain/code/languages.ts";
 import { runtimeFolder } from "../inference/onnx/place.ts";
 import { embeddedFolder, writeOnce } from "../kernel/embedded.ts";
 import { unavailable } from "../kernel/errors.ts";
-import type { GrammarFiles } from "../services/codegraph/parser.ts";
+import type { GrammarFiles } from "../parsing/parser.ts";
 import { type EngineAssets, installedAssets } from "../store/embedded/assets.ts";
 import { digestOf } from "../store/migrate.ts";
 import { grants, migrations } from "../store/migrations.ts";

@@ -1,5 +1,5 @@
 /** Reading a source tree with the parsers that the program carries. */
-import { createSourceParser } from "../services/codegraph/parser.ts";
+import { createSourceParser } from "../parsing/parser.ts";
 import { type ReadOptions, readTree, type SourceTree } from "../services/codegraph/read.ts";
 import { openAssets } from "./assets.ts";
 

@@ -14,18 +14,21 @@ const LINES = [
   ["tools"],
   ["sync"],
   ["services"],
-  ["store", "inference", "llm", "web"],
+  ["store", "inference", "llm", "parsing", "web"],
   ["domain"],
   ["kernel"],
 ] as const;
 
 /** Adapters that must not know each other although they stand on one line. */
-const APART = new Set<string>(["store", "inference", "llm", "web"]);
+const APART = new Set<string>(["store", "inference", "llm", "parsing", "web"]);
 
 /** `config` is loaded by the composition root only, everybody else receives values; it stands on the rules below it. */
 const CONFIG = { usedBy: ["main", "app"], uses: ["domain", "kernel"] };
 /** `cube` is loaded by `app` alone and may use everything from the tool definition down. */
-const CUBE = { usedBy: ["main", "app"], uses: ["tools", "sync", "services", "store", "inference", "llm", "web", "domain", "kernel"] };
+const CUBE = {
+  usedBy: ["main", "app"],
+  uses: ["tools", "sync", "services", "store", "inference", "llm", "parsing", "web", "domain", "kernel"],
+};
 
 /** Packages that belong behind one port: what is wrapped there can be replaced there. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -35,6 +38,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "onnxruntime-node": ["inference", "app"],
   "@huggingface/tokenizers": ["inference"],
   "@modelcontextprotocol/sdk": ["mcp"],
+  "web-tree-sitter": ["parsing"],
   citty: ["cli"],
   consola: ["cli"],
 };

@@ -307,7 +307,7 @@ export const coordinationRequirements: readonly Requirement[] = [
     at: "§3.17",
     says: "code makes uses only where one symbol has the name, depends_on for imports, both extracted with strength 1",
     by: [
-      ["services/codegraph/parser.test.ts", "an ambiguous name is dropped, not guessed, and nobody calls himself"],
+      ["parsing/parser.test.ts", "an ambiguous name is dropped, not guessed, and nobody calls himself"],
       [
         "services/codegraph/store.test.ts",
         "a symbol is an entity with one observation that says how it is known; calls and imports are edges",

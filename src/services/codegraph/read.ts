@@ -6,8 +6,8 @@ import { type CodeTree, type ParsedFile, treeOf } from "../../domain/code/tree.t
 import { isCleanName } from "../../domain/names.ts";
 import { cancelled, MemoryError } from "../../kernel/errors.ts";
 import { findSecret } from "../../kernel/secrets.ts";
+import type { SourceParser } from "../../parsing/port.ts";
 import { findSources } from "./files.ts";
-import type { SourceParser } from "./parser.ts";
 
 export interface ReadOptions {
   readonly directory: string;

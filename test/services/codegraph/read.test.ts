@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openAssets } from "../../../src/app/assets.ts";
-import { createSourceParser } from "../../../src/services/codegraph/parser.ts";
+import { createSourceParser } from "../../../src/parsing/parser.ts";
 import { readTree } from "../../../src/services/codegraph/read.ts";
 
 let directory: string;

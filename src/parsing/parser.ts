@@ -1,19 +1,15 @@
 /** The parsers: compiled grammars in WebAssembly, loaded when the first file of a language comes. */
 import { Language, Parser } from "web-tree-sitter";
-import type { CodeLanguage, Grammar, SourceKind } from "../../domain/code/languages.ts";
-import type { ParsedSource } from "../../domain/code/tree.ts";
-import { unavailable } from "../../kernel/errors.ts";
+import type { CodeLanguage, Grammar } from "../domain/code/languages.ts";
+import type { ParsedSource } from "../domain/code/tree.ts";
+import { unavailable } from "../kernel/errors.ts";
 import { extract } from "./extract.ts";
+import type { SourceParser } from "./port.ts";
 
 /** The program's own files: the runtime of the parsers, and a grammar each. */
 export interface GrammarFiles {
   runtime(): Promise<Uint8Array>;
   grammar(name: Grammar): Promise<Uint8Array>;
-}
-
-export interface SourceParser {
-  /** @throws MemoryError `unavailable` where the grammar of the language does not load, which no other file of it would change; another error for a file that cannot be parsed. */
-  parse(source: string, kind: SourceKind): Promise<ParsedSource>;
 }
 
 /** The program carries them, so a broken one is no fault of the source. */

@@ -1,6 +1,6 @@
 /** Which nodes of each grammar define, call and import something. One table a language; `extract.ts` walks. */
 import type { Node } from "web-tree-sitter";
-import type { CodeLanguage } from "../../domain/code/languages.ts";
+import type { CodeLanguage } from "../domain/code/languages.ts";
 
 export interface Definition {
   readonly kind: string;

@@ -1,9 +1,9 @@
 /** One syntax tree in, its definitions, calls and imports out. A tree with errors in it gives what is readable. */
 import type { Node, Tree } from "web-tree-sitter";
-import type { CodeLanguage } from "../../domain/code/languages.ts";
-import type { CodeSymbol, ParsedSource } from "../../domain/code/tree.ts";
-import { redact } from "../../kernel/secrets.ts";
-import { oneLine } from "../../kernel/text.ts";
+import type { CodeLanguage } from "../domain/code/languages.ts";
+import type { CodeSymbol, ParsedSource } from "../domain/code/tree.ts";
+import { redact } from "../kernel/secrets.ts";
+import { oneLine } from "../kernel/text.ts";
 import { type Place, syntaxOf } from "./syntax.ts";
 
 /** A declaration longer than this says no more. */

@@ -1,9 +1,10 @@
 /** What is read out of each language, with the real parsers. */
 import { beforeAll, expect, test } from "bun:test";
-import { openAssets } from "../../../src/app/assets.ts";
-import { type SourceKind, sourceKind } from "../../../src/domain/code/languages.ts";
-import { treeOf } from "../../../src/domain/code/tree.ts";
-import { createSourceParser, type SourceParser } from "../../../src/services/codegraph/parser.ts";
+import { openAssets } from "../../src/app/assets.ts";
+import { type SourceKind, sourceKind } from "../../src/domain/code/languages.ts";
+import { treeOf } from "../../src/domain/code/tree.ts";
+import { createSourceParser } from "../../src/parsing/parser.ts";
+import type { SourceParser } from "../../src/parsing/port.ts";
 
 let parser: SourceParser;
 beforeAll(async () => {
