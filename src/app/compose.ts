@@ -19,6 +19,7 @@ import { createEntityDuplicates } from "../services/duplicates/entities.ts";
 import { createUnmerge } from "../services/duplicates/unmerge.ts";
 import { createSameJudge } from "../services/duplicates/verdicts.ts";
 import { reembedThen } from "../services/embedding/reembed.ts";
+import { createClientProjects } from "../services/identity/client-projects.ts";
 import { createIdentity } from "../services/identity/identity.ts";
 import { createClientRegistry } from "../services/identity/registry.ts";
 import { inspectWorkspace } from "../services/identity/workspace.ts";
@@ -124,7 +125,6 @@ function assemble(
   const calls = createCalls();
   const paceOf = paceBehind(calls);
   const registry = createClientRegistry(Date.now);
-  const identity = createIdentity({ db, registry, inspect: inspectWorkspace, log, nodeName, home: paths.home, filterOn });
   const telemetry = createTelemetry({ db, log, now: () => new Date() });
   const reminders = createReminders({ db });
   const graph = composeGraph({
@@ -136,6 +136,8 @@ function assemble(
     quarantineInference: settings.QUARANTINE_INFERENCE.value,
     chunking: { thresholdChars: settings.CHUNK_THRESHOLD_CHARS.value, sizeChars: settings.CHUNK_CHARS.value },
   });
+  const clientProjects = createClientProjects({ db, registry, background: graph.background, nodeName });
+  const identity = createIdentity({ db, registry, inspect: inspectWorkspace, clientProjects, log, nodeName, home: paths.home, filterOn });
   const { search, thresholdMeasure, forgetDistributions } = composeSearch(db, models, graph.queue);
   const reembed = reembedThen(graph.reembed, forgetDistributions);
   const records = composeRecords({
@@ -179,7 +181,7 @@ function assemble(
     }),
     presentation: { compactChars: settings.COMPACT_CHARS.value },
     sessions: createSessions({ db, registry, identity, reminders }),
-    projects: createProjects({ db, registry, identity, filterOn }),
+    projects: createProjects({ db, registry, identity, clientProjects, filterOn }),
     status: createStatus({
       db,
       identity,
@@ -254,7 +256,7 @@ function assemble(
   // Texts that were stored while no model was there, or whose vectors a shutdown cut short.
   graph.queue.poke();
   warmReranker(models, log, stopped.signal);
-  const jobs = startJobs({ rem, db, registry, config, consolidates, stopped: stopped.signal, log });
+  const jobs = startJobs({ rem, db, clients: clientProjects, config, consolidates, stopped: stopped.signal, log });
 
   const isReachable = async () => {
     const scope = {

@@ -23,7 +23,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 export interface JobParts {
   readonly rem: Rem;
   readonly db: OwnerAccess & { readonly traits: Traits };
-  readonly registry: { sweep(): void };
+  readonly clients: { sweep(): Promise<void> };
   readonly config: Pick<Config, "settings">;
   /** False in a process that lives for one command: nothing is consolidated by the way. */
   readonly consolidates: boolean;
@@ -40,8 +40,8 @@ export interface Jobs {
 }
 
 /** Starts every timer; they end with `stopped`. None keeps the process alive. */
-export function startJobs({ rem, db, registry, config, consolidates, stopped, log, everyMs = CYCLE_EVERY_SECS * 1_000 }: JobParts): Jobs {
-  every(SWEEP_EVERY_MS, () => registry.sweep(), stopped);
+export function startJobs({ rem, db, clients, config, consolidates, stopped, log, everyMs = CYCLE_EVERY_SECS * 1_000 }: JobParts): Jobs {
+  every(SWEEP_EVERY_MS, () => void sweepClients(clients, log), stopped);
   // A server has autovacuum; the embedded engine has this.
   if (!db.traits.concurrent) every(TEND_EVERY_MS, () => void tendIndex(db, log), stopped);
 
@@ -78,6 +78,14 @@ function every(ms: number, work: () => void, stopped: AbortSignal): void {
   const timer = setInterval(work, ms);
   timer.unref();
   stopped.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
+
+async function sweepClients(clients: JobParts["clients"], log: Logger): Promise<void> {
+  try {
+    await clients.sweep();
+  } catch (cause) {
+    log.warn("idle clients were not forgotten", { cause: causeChain(cause) });
+  }
 }
 
 async function tendIndex(db: OwnerAccess, log: Logger): Promise<void> {

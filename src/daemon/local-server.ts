@@ -154,11 +154,13 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
     }
   };
   let left = false;
+  /** The client said that it is done. One that is gone without a word may be back soon: its daemon or its machine gave out, not its window. */
+  let isDone = false;
   /** Ends the conversation with the product, once: what still runs is aborted. */
   const leave = () => {
     if (left) return;
     left = true;
-    void connection?.then((opened) => opened.close()).catch(() => {});
+    void connection?.then((opened) => opened.close(isDone ? "left" : undefined)).catch(() => {});
   };
   const close = async (limitMs?: number) => {
     listening = false;
@@ -171,7 +173,10 @@ function converse(options: LocalServerOptions, channel: LineChannel, gone: () =>
     const frame = readClientFrame(line);
     if (frame?.op === "hello") greet(frame.hello);
     else if (frame?.op === "ask" && hello !== undefined) track(ask(frame.id, frame.question, frame.version));
-    else if (frame?.op === "end") void close();
+    else if (frame?.op === "end") {
+      isDone = true;
+      void close();
+    }
   };
 
   return {

@@ -41,8 +41,11 @@ export interface Connection {
   readonly inFlight: number;
   /** Resolves when nothing is in flight. */
   settled(): Promise<void>;
-  /** Aborts what is in flight and forgets the connection. */
-  close(): void;
+  /**
+   * Aborts what is in flight and forgets the connection.
+   * @param end `left`: the client said that it is done; else it may come back, to this process or the next
+   */
+  close(end?: "left"): void;
 }
 
 export interface McpServer {

@@ -277,12 +277,12 @@ export function createMcpServer(parts: McpServerParts): McpServer {
       async settled() {
         while (pending.size > 0) await Promise.allSettled(pending);
       },
-      close() {
+      close(end) {
         closed = true;
         requests.close();
         const mine = `${connectionId}\n`;
         for (const [key, abort] of running) if (key.startsWith(mine)) abort.abort(cancelled());
-        caller.leave();
+        caller.leave(end);
       },
     };
   }

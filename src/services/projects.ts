@@ -14,6 +14,7 @@ import {
   upsertProject,
 } from "../store/queries/projects.ts";
 import { bindSessionProject } from "../store/queries/sessions.ts";
+import type { ClientProjects } from "./identity/client-projects.ts";
 import type { Identity } from "./identity/identity.ts";
 import { projectNamed } from "./identity/project-names.ts";
 import type { ActiveProject, ClientRegistry } from "./identity/registry.ts";
@@ -49,13 +50,14 @@ export interface ProjectsParts {
   readonly db: Database;
   readonly registry: ClientRegistry;
   readonly identity: Identity;
+  readonly clientProjects: ClientProjects;
   /** False under `CUBA_PROJECT_FILTER=off`. */
   readonly filterOn: boolean;
 }
 
 const everywhere: Scope = { kind: "everything" };
 
-export function createProjects({ db, registry, identity, filterOn }: ProjectsParts): Projects {
+export function createProjects({ db, registry, identity, clientProjects, filterOn }: ProjectsParts): Projects {
   /** Project rows are control plane: read and written under scope `everything`. */
   const control = (ctx: CallContext): CallContext => ({ ...ctx, scope: everywhere });
 
@@ -83,21 +85,23 @@ export function createProjects({ db, registry, identity, filterOn }: ProjectsPar
       if (!filterOn)
         throw invalid("Project scoping is switched off (CUBA_PROJECT_FILTER=off), so there is nothing to switch. Nothing was changed.");
       const { session } = ctx;
+      const state = ctx.bound ? registry.of(ctx.client) : undefined;
       const outcome = await db.write(control(ctx), async (tx) => {
         const similarNames = await similar(tx, name);
         const project = await tx.first(upsertProject({ name }));
         if (project === undefined) throw new Error("an upsert returned no row");
         if (session !== undefined) await tx.run(bindSessionProject(session.id, project.id));
+        else if (state?.outlives === true) await clientProjects.keep(tx, ctx.client, "switch", project.id);
         return {
           project: { id: project.id, name: project.name },
           created: project.created,
           similarNames: project.created ? similarNames : [],
         };
       });
-      if (ctx.bound) {
-        const state = registry.of(ctx.client);
-        if (state.session !== undefined) state.session = { ...state.session, project: outcome.project };
-        else state.switched = outcome.project;
+      if (state !== undefined) {
+        // What the database has: a session that another call opened meanwhile keeps its own project.
+        if (session === undefined) state.switched = outcome.project;
+        else if (state.session?.id === session.id) state.session = { ...state.session, project: outcome.project };
       }
       return { ...outcome, session: session?.id, unbound: !ctx.bound };
     },

@@ -18,6 +18,7 @@ import vectorSigns from "../../drizzle/0014_vector_signs.sql" with { type: "text
 import movingProjects from "../../drizzle/0015_moving_projects.sql" with { type: "text" };
 import noVectorIndexes from "../../drizzle/0016_no_vector_indexes.sql" with { type: "text" };
 import codeBuilds from "../../drizzle/0017_code_builds.sql" with { type: "text" };
+import clientProjects from "../../drizzle/0018_client_projects.sql" with { type: "text" };
 import grantStatements from "../../drizzle/grants.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
@@ -40,6 +41,7 @@ export const migrations: readonly Migration[] = [
   { name: "0015_moving_projects", sql: movingProjects },
   { name: "0016_no_vector_indexes", sql: noVectorIndexes },
   { name: "0017_code_builds", sql: codeBuilds },
+  { name: "0018_client_projects", sql: clientProjects },
 ];
 
 /** Privileges of `cuba_app`; run after the migrations and after a restore. */

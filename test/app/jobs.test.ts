@@ -14,7 +14,7 @@ function started(environment: Record<string, string>, run: (request: CycleReques
   const jobs = startJobs({
     rem,
     db: { traits: { concurrent: true, crossProcessNotify: true, serverVersion: 0 }, asOwner: () => Promise.reject() },
-    registry: { sweep: () => {} },
+    clients: { sweep: async () => {} },
     config: configWith(environment),
     consolidates: true,
     stopped: stop.signal,

@@ -196,6 +196,21 @@ describe("the local socket", () => {
     while (mcp.open > 0) await Bun.sleep(1);
   });
 
+  test("one that says so is told apart from one that is cut off, by its machine or by us: that one may come back", async () => {
+    const mcp = createSmallServer();
+    const { server } = start(mcp);
+    const [done, lost, dismissed] = [await link(), await link(), await link()];
+    for (const it of [done, lost, dismissed]) await it.link.ready;
+    await done.link.finish(60_000);
+    while (mcp.ends.length < 1) await Bun.sleep(1);
+    lost.link.abort();
+    while (mcp.ends.length < 2) await Bun.sleep(1);
+    server.dismiss("handover");
+    await server.close(60_000);
+    await dismissed.link.closed;
+    expect(mcp.ends).toEqual(["left", undefined, undefined]);
+  });
+
   test("a client that goes takes its calls with it", async () => {
     const mcp = createSmallServer();
     const { activity } = start(mcp);

@@ -41,6 +41,41 @@ export const contextRequirements: readonly Requirement[] = [
     ],
   },
   {
+    id: "context.chosen",
+    at: "§1.3",
+    says: "the project that a client switched to, and the root it posted over HTTP, are the same after its daemon was killed, stopped or replaced, in the same order; a client that leaves keeps nothing",
+    by: [
+      [
+        "services/identity/client-projects.test.ts",
+        "survives the daemon: two windows of one label, a client over HTTP, and each of its chats",
+      ],
+      ["services/identity/client-projects.test.ts", "stands in the same order as before: session, switch, then the connection's own"],
+      [
+        "services/identity/client-projects.test.ts",
+        "a root that came over HTTP is kept, below a switch; a bridge is asked for its own again",
+      ],
+      ["services/identity/client-projects.test.ts", "goes with a client that leaves, and stays for one that is cut off"],
+      [
+        "system/processes/chosen-project.test.ts",
+        "is the same for every window after its daemon was killed or stopped, and a window that closes leaves nothing",
+      ],
+      ["system/processes/chosen-project.test.ts", "is the same over HTTP, a root that was posted too"],
+    ],
+  },
+  {
+    id: "context.idle",
+    at: "§1.2",
+    says: "a client unseen for a day is forgotten, an open window is not, and inventing names bounds what is kept",
+    by: [
+      ["services/identity/client-projects.test.ts", "is forgotten after a day without a sight of the client, and not before"],
+      ["services/identity/client-projects.test.ts", "the sweep keeps what is in use and what is open, and drops the rest"],
+      [
+        "services/identity/client-projects.test.ts",
+        "what a caller with invented names leaves is bounded, and a window it pushes out of memory works on where it did",
+      ],
+    ],
+  },
+  {
     id: "context.blank-label",
     at: "§1.3",
     says: "a blank header is none, and a client's name is shown but declares nothing",

@@ -28,6 +28,7 @@ const CASCADES = [
 const EXEMPT = [
   "brain_audit_log",
   "brain_calibration",
+  "brain_client_projects",
   "brain_communities",
   "brain_cube_adapters",
   "brain_cube_kv",

@@ -2,6 +2,8 @@
 import type { CallContext } from "../../src/kernel/context.ts";
 import { noDeadline } from "../../src/kernel/deadline.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { createBackground } from "../../src/services/background.ts";
+import { createClientProjects } from "../../src/services/identity/client-projects.ts";
 import { type CallerInfo, createIdentity } from "../../src/services/identity/identity.ts";
 import { createClientRegistry } from "../../src/services/identity/registry.ts";
 import { inspectWorkspace } from "../../src/services/identity/workspace.ts";
@@ -11,13 +13,15 @@ import { createSessions } from "../../src/services/sessions.ts";
 import type { Database } from "../../src/store/port.ts";
 
 /** A process's worth of services; two of them over one database are a process and its successor. */
-export function processOver(db: Database, options: { nodeName?: string; filterOn?: boolean; home?: string } = {}) {
-  const { nodeName = "laptop", filterOn = true, home = "/home/nobody" } = options;
-  const registry = createClientRegistry(() => 0);
-  const identity = createIdentity({ db, registry, inspect: inspectWorkspace, log: silentLogger, nodeName, home, filterOn });
+export function processOver(db: Database, options: { nodeName?: string; filterOn?: boolean; home?: string; now?: () => number } = {}) {
+  const { nodeName = "laptop", filterOn = true, home = "/home/nobody", now = () => 0 } = options;
+  const registry = createClientRegistry(now);
+  const background = createBackground(silentLogger);
+  const clientProjects = createClientProjects({ db, registry, background, nodeName });
+  const identity = createIdentity({ db, registry, inspect: inspectWorkspace, clientProjects, log: silentLogger, nodeName, home, filterOn });
   const reminders = createReminders({ db });
   const sessions = createSessions({ db, registry, identity, reminders });
-  const projects = createProjects({ db, registry, identity, filterOn });
+  const projects = createProjects({ db, registry, identity, clientProjects, filterOn });
 
   /** A client of this process: `context()` is what its next call runs in. */
   const client = (given: Partial<CallerInfo> = {}) => {
@@ -50,5 +54,5 @@ export function processOver(db: Database, options: { nodeName?: string; filterOn
     };
     return { caller, context };
   };
-  return { registry, identity, sessions, projects, client };
+  return { registry, identity, clientProjects, sessions, projects, client, settled: () => background.drain(10_000) };
 }

@@ -12,6 +12,8 @@ export interface SmallServer extends McpServer {
   /** Lets calls of `hold` go on. */
   release(): void;
   readonly open: number;
+  /** How each connection that is closed ended, in order. */
+  readonly ends: ("left" | undefined)[];
 }
 
 const text = (words: string, isError = false) => ({ content: [{ type: "text", text: words }], ...(isError ? { isError } : {}) });
@@ -29,6 +31,7 @@ export function createSmallServer(options: SmallServerOptions = {}): SmallServer
   const handled: string[] = [];
   let waiting: (() => void)[] = [];
   let open = 0;
+  const ends: ("left" | undefined)[] = [];
 
   const call = async (peer: PeerInfo, name: unknown, args: Readonly<Record<string, unknown>>, ask: Asker, gone: AbortSignal) => {
     handled.push(String(name));
@@ -72,11 +75,15 @@ export function createSmallServer(options: SmallServerOptions = {}): SmallServer
     get open() {
       return open;
     },
+    ends,
     connect(peer, send) {
       peers.push(peer);
       open++;
       const seen = (method: string) => void (method === "tools/call" || handled.push(method));
-      return conversation(peer, send, call, seen, () => open--);
+      return conversation(peer, send, call, seen, (end) => {
+        open--;
+        ends.push(end);
+      });
     },
   };
 }
@@ -95,7 +102,7 @@ function conversation(
   send: ((message: OutgoingMessage) => void) | undefined,
   call: Call,
   seen: (method: string) => void,
-  closed: () => void,
+  closed: (end: "left" | undefined) => void,
 ): Connection {
   const gone = new AbortController();
   const asked = new Map<unknown, (result: unknown) => void>();
@@ -154,9 +161,9 @@ function conversation(
     async settled() {
       while (inFlight > 0) await Bun.sleep(1);
     },
-    close() {
+    close(end) {
       gone.abort();
-      closed();
+      closed(end);
     },
   };
 }

@@ -14,8 +14,17 @@ import {
   upsertProject,
 } from "../../store/queries/projects.ts";
 import { openSessionOf } from "../../store/queries/sessions.ts";
+import type { ClientProjects } from "./client-projects.ts";
 import { freeProject } from "./project-names.ts";
-import { type ActiveProject, activeProject, type ClientRegistry, type ClientState, type ProjectSource, scopeOf } from "./registry.ts";
+import {
+  type ActiveProject,
+  activeProject,
+  type ClientRegistry,
+  type ClientState,
+  type OpenSession,
+  type ProjectSource,
+  scopeOf,
+} from "./registry.ts";
 import type { inspectWorkspace } from "./workspace.ts";
 
 /** What the transport knows of a caller; the protocol layer's `PeerInfo` has this shape. */
@@ -46,8 +55,8 @@ export interface Caller {
   /** A question to the client is under way; the first call waits a moment for its answer. */
   awaitRoots(asked: Promise<void>): void;
   resolve(signal: AbortSignal): Promise<Resolved>;
-  /** The connection is gone. */
-  leave(): void;
+  /** The connection is gone. @param end `left`: its client said that it is done; else it may come back under this key. */
+  leave(end?: "left"): void;
 }
 
 export interface Identity {
@@ -62,6 +71,7 @@ export interface IdentityParts {
   readonly db: Database;
   readonly registry: ClientRegistry;
   readonly inspect: typeof inspectWorkspace;
+  readonly clientProjects: ClientProjects;
   readonly log: Logger;
   /** Label of this machine. */
   readonly nodeName: string;
@@ -76,7 +86,7 @@ export const SESSION_ADOPTION_HOURS = 24;
 const ROOTS_WAIT_MS = 500;
 
 export function createIdentity(parts: IdentityParts): Identity {
-  const { db, registry, inspect, log, nodeName, home, filterOn } = parts;
+  const { db, registry, inspect, clientProjects, log, nodeName, home, filterOn } = parts;
   const sessionKey = (client: ClientKey) => `${nodeName}/${client}`;
   const everywhere = (signal: AbortSignal): CallScope => ({
     principal: { kind: "system", id: "identity" },
@@ -91,12 +101,16 @@ export function createIdentity(parts: IdentityParts): Identity {
       return { id: project.id, name: project.name, source, identity: null };
     });
 
-  /** The project of the repository or directory, found by identity, made when it is new (`tools-cognition.md` §1.3). */
+  /**
+   * The project of the repository or directory, found by identity, made when it is new (`tools-cognition.md` §1.3).
+   * @param also what else its transaction writes
+   */
   const byDirectory = async (
     directory: string,
     machine: string | undefined,
     source: ProjectSource,
     signal: AbortSignal,
+    also?: (tx: Tx, projectId: string) => Promise<void>,
   ): Promise<ActiveProject | undefined> => {
     const facts = await inspect(directory, machine);
     const name = projectName(facts);
@@ -118,16 +132,21 @@ export function createIdentity(parts: IdentityParts): Identity {
       }
       return undefined;
     };
-    return await db.write(everywhere(signal), async (tx) => {
+    const project = async (tx: Tx): Promise<ActiveProject> => {
       const found = await recognised(tx);
       if (found !== undefined) return found;
       // Two windows of a new repository on two connections must not make a project each: one makes it, the other then finds it.
       await tx.run(lockNewProjects());
       const meanwhile = await recognised(tx);
       if (meanwhile !== undefined) return meanwhile;
-      const project = await freeProject(tx, name);
-      for (const each of toRecord) await tx.run(recordIdentity(each, project.id));
-      return { id: project.id, name: project.name, source, identity: toRecord[0] ?? null };
+      const made = await freeProject(tx, name);
+      for (const each of toRecord) await tx.run(recordIdentity(each, made.id));
+      return { id: made.id, name: made.name, source, identity: toRecord[0] ?? null };
+    };
+    return await db.write(everywhere(signal), async (tx) => {
+      const found = await project(tx);
+      await also?.(tx, found.id);
+      return found;
     });
   };
 
@@ -139,15 +158,19 @@ export function createIdentity(parts: IdentityParts): Identity {
     return directory === undefined ? undefined : await byDirectory(directory, info.machine, "directory", signal);
   };
 
-  /** Takes up the session that an earlier process left open for this client. */
-  const adoptSession = async (key: ClientKey, state: ClientState, signal: AbortSignal) => {
+  /** Takes up what an earlier process left for this client: the session that is open, and the project it chose. */
+  const adopt = async (key: ClientKey, state: ClientState, signal: AbortSignal) => {
+    const { session, kept } = await db.read(everywhere(signal), async (tx) => ({
+      session: await tx.first(openSessionOf({ clientKey: sessionKey(key), maxAgeHours: SESSION_ADOPTION_HOURS })),
+      kept: state.outlives ? await clientProjects.kept(tx, key) : {},
+    }));
+    // Another call of this client was faster, and may have changed it since. Where reading failed the next call tries again.
+    if (state.adopted) return;
     state.adopted = true;
-    const open = await db.read(everywhere(signal), (tx) =>
-      tx.first(openSessionOf({ clientKey: sessionKey(key), maxAgeHours: SESSION_ADOPTION_HOURS })),
-    );
-    if (open === undefined || state.session !== undefined) return;
-    const project = open.projectId === null || open.projectName === null ? undefined : { id: open.projectId, name: open.projectName };
-    state.session = { id: open.id, startedAt: open.startedAt, project };
+    state.session ??= session === undefined ? undefined : openSession(session);
+    state.switched ??= kept.switch;
+    state.fallback ??= kept.root === undefined ? undefined : { ...kept.root, source: "root", identity: null };
+    if (kept.switch !== undefined || kept.root !== undefined) clientProjects.seen(key);
   };
 
   function caller(info: CallerInfo): Caller {
@@ -157,21 +180,29 @@ export function createIdentity(parts: IdentityParts): Identity {
     let declared = name !== "anonymous";
     let rootsAsked: Promise<void> | undefined;
     let settling: Promise<void> | undefined;
-    let hasFallback = false;
+    /** Directory of the client's first root. */
+    let root: string | undefined;
+    const outlives = info.transport === "bridge" || info.transport === "http";
 
     const key = () =>
       `${name}${info.machine === undefined ? "" : `@${info.machine}`}${info.protocolSession === undefined ? "" : `::${info.protocolSession}`}`;
 
+    // A bridge is asked for its roots again; over HTTP there is no way to ask.
+    const keepRoot = (tx: Tx, id: string) => clientProjects.keep(tx, key(), "root", id);
+    const atRoot = (directory: string, signal: AbortSignal) =>
+      byDirectory(directory, info.machine, "root", signal, info.transport === "http" ? keepRoot : undefined);
+
     const settle = async (state: ClientState, signal: AbortSignal) => {
       if (rootsAsked !== undefined) await Promise.race([rootsAsked, Bun.sleep(ROOTS_WAIT_MS)]);
       rootsAsked = undefined;
-      if (!hasFallback && filterOn) {
-        const found = await fallbackOf(info, signal);
-        hasFallback = true;
+      if (!state.located && filterOn) {
+        const found = root === undefined ? await fallbackOf(info, signal) : await atRoot(root, signal);
+        state.located = true;
         state.fallback ??= found;
       }
-      if (!state.adopted) await adoptSession(key(), state, signal);
+      if (!state.adopted) await adopt(key(), state, signal);
     };
+    const disconnect = info.transport === "http" ? () => {} : registry.connect(key);
 
     return {
       bound,
@@ -190,10 +221,12 @@ export function createIdentity(parts: IdentityParts): Identity {
         const uri = firstRoot(result);
         const directory = uri === undefined ? undefined : rootDirectory(uri, home);
         if (directory === undefined) return;
+        root = directory;
         try {
-          const project = await byDirectory(directory, info.machine, "root", new AbortController().signal);
-          if (project !== undefined) registry.of(key()).fallback = project;
-          hasFallback = true;
+          const project = await atRoot(directory, new AbortController().signal);
+          const state = registry.of(key());
+          if (project !== undefined) state.fallback = project;
+          state.located = true;
         } catch (cause) {
           log.warn("the client's root could not be made a project", { cause: causeChain(cause) });
         }
@@ -201,6 +234,7 @@ export function createIdentity(parts: IdentityParts): Identity {
       async resolve(signal) {
         if (!bound) return { scope: scopeOf(undefined, filterOn), session: undefined };
         const state = registry.of(key());
+        state.outlives = outlives;
         // One at a time: two first calls of a client must not make two projects.
         settling = (settling ?? Promise.resolve()).catch(() => {}).then(() => settle(state, signal));
         await settling;
@@ -210,9 +244,14 @@ export function createIdentity(parts: IdentityParts): Identity {
           session: session === undefined ? undefined : { id: session.id, startedAt: session.startedAt },
         };
       },
-      leave() {
-        // A bridge that comes back has the same connection id and finds its session through the database.
-        if (info.transport === "bridge" || info.transport === "cli") registry.forget(key());
+      leave(end) {
+        disconnect();
+        if (info.transport !== "bridge" && info.transport !== "cli") return;
+        // A bridge that comes back has the same connection id and finds session and switch through the database.
+        const state = registry.find(key());
+        registry.forget(key());
+        const choseNothing = state?.adopted === true && state.switched === undefined;
+        if (end === "left" && outlives && !choseNothing) clientProjects.forget(key());
       },
     };
   }
@@ -222,6 +261,11 @@ export function createIdentity(parts: IdentityParts): Identity {
     sessionKey,
     active: (client, bound) => (bound ? activeProject(registry.of(client), filterOn) : undefined),
   };
+}
+
+function openSession(row: ReturnType<typeof openSessionOf>["schema"]["_output"]): OpenSession {
+  const { id, startedAt, projectId, projectName } = row;
+  return { id, startedAt, project: projectId === null || projectName === null ? undefined : { id: projectId, name: projectName } };
 }
 
 /** Upserts a project by name. */

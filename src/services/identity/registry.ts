@@ -1,6 +1,6 @@
 /**
- * Who is calling and what is open for them: bind key → session, project override, workspace root. In memory; sessions are re-adopted
- * from the database after a restart (`tools-cognition.md` §1.1–1.3).
+ * Who is calling and what is open for them: bind key → session, project override, workspace root. In memory; after a restart sessions and
+ * what `client-projects.ts` keeps are taken up again from the database (`tools-cognition.md` §1.1–1.3).
  */
 import type { ClientKey, Scope, SessionRef } from "../../kernel/context.ts";
 
@@ -26,36 +26,55 @@ export interface ClientState {
   switched: { readonly id: string; readonly name: string } | undefined;
   /** Project of the connection: `CUBA_PROJECT`, client root or working directory. */
   fallback: ActiveProject | undefined;
-  /** Open sessions of an earlier process were looked for. */
+  /** The connection's own project was looked for. */
+  located: boolean;
+  /** What an earlier process left for this client was looked for. */
   adopted: boolean;
+  /** It comes back under this key to another process without knowing that it is another: what it chose is kept for that one. */
+  outlives: boolean;
   lastSeenMs: number;
 }
 
 /** A caller may invent ids: past this many keys the one seen longest ago goes. */
-const MOST_CLIENTS = 1_000;
+export const MOST_CLIENTS = 1_000;
 /** Idle clients are forgotten after a day. */
 export const CLIENT_IDLE_MS = 24 * 3_600_000;
 
 export interface ClientRegistry {
   /** State of a bound client, created on first sight; marks it as seen now. */
   of(key: ClientKey): ClientState;
+  /** State of a client as it is; undefined where there is none. */
+  find(key: ClientKey): ClientState | undefined;
   /** Drops a key and every `key::…` of it. */
   forget(key: ClientKey): void;
-  /** Drops what was idle for a day. */
+  /** Drops what was idle for a day, with every `key::…` of it. An open window is not idle, however long nobody typed in it. */
   sweep(): void;
   keys(): readonly ClientKey[];
+  /** A client holds a connection open, under the key it has by then. @returns ends that */
+  connect(key: () => ClientKey): () => void;
+  /** Clients with state or a connection. */
+  clients(): readonly { readonly key: ClientKey; readonly idleMs: number }[];
   /** Every client whose session or switch points at `from` follows the project that took it over. */
   repoint(from: string, to: { readonly id: string; readonly name: string }): void;
 }
 
+const unseen = (): ClientState => ({
+  session: undefined,
+  switched: undefined,
+  fallback: undefined,
+  located: false,
+  adopted: false,
+  outlives: false,
+  lastSeenMs: 0,
+});
+
 export function createClientRegistry(now: () => number): ClientRegistry {
   const clients = new Map<ClientKey, ClientState>();
-  const forget = (key: ClientKey) => {
-    for (const known of clients.keys()) if (known === key || known.startsWith(`${key}::`)) clients.delete(known);
-  };
+  const connected = new Set<() => ClientKey>();
+  const isOf = (key: ClientKey) => (known: ClientKey) => known === key || known.startsWith(`${key}::`);
   return {
     of(key) {
-      const state = clients.get(key) ?? { session: undefined, switched: undefined, fallback: undefined, adopted: false, lastSeenMs: 0 };
+      const state = clients.get(key) ?? unseen();
       state.lastSeenMs = now();
       // Re-inserted, so that the map's order is the order of last sight.
       clients.delete(key);
@@ -64,11 +83,25 @@ export function createClientRegistry(now: () => number): ClientRegistry {
       if (oldest !== undefined) clients.delete(oldest);
       return state;
     },
-    forget,
+    find: (key) => clients.get(key),
+    forget(key) {
+      for (const known of [...clients.keys()].filter(isOf(key))) clients.delete(known);
+    },
     sweep() {
-      for (const [key, state] of [...clients]) if (now() - state.lastSeenMs >= CLIENT_IDLE_MS) forget(key);
+      const open = new Set([...connected].map((key) => key()));
+      const idle = [...clients].filter(([, { lastSeenMs }]) => now() - lastSeenMs >= CLIENT_IDLE_MS);
+      for (const [key] of idle) for (const known of [...clients.keys()].filter(isOf(key))) if (!open.has(known)) clients.delete(known);
     },
     keys: () => [...clients.keys()],
+    connect(key) {
+      connected.add(key);
+      return () => connected.delete(key);
+    },
+    clients() {
+      const idle = new Map([...clients].map(([key, { lastSeenMs }]) => [key, now() - lastSeenMs]));
+      for (const key of connected) idle.set(key(), 0);
+      return [...idle].map(([key, idleMs]) => ({ key, idleMs }));
+    },
     repoint(from, to) {
       for (const state of clients.values()) {
         if (state.session?.project?.id === from) state.session = { ...state.session, project: to };
