@@ -44,6 +44,15 @@ const beforeDefault =
 /** A pattern of characters, as code gives it to a check. */
 const isPattern = (value: string) => /\[[^\]]*\w-\w[^\]]*\]|\\[dwsb]/.test(value);
 
+/** A quote, what may stand before one, and what begins a name. */
+const beginsLiteral = "\"'`\\bru";
+const beginsName = /[A-Za-z_$]/;
+const brackets: ReadonlyMap<string, string> = new Map([
+  ["(", ")"],
+  ["[", "]"],
+  ["{", "}"],
+]);
+
 class ValueReader {
   at: number;
   secretAt: number | undefined;
@@ -121,8 +130,12 @@ class ValueReader {
   /** The templates inside of a quoted value that starts at `start`. */
   private templates(start: number, literal: string): void {
     const end = this.at;
+    const base = this.text.indexOf(literal, start);
+    this.at = base;
     for (const open of literal.matchAll(/\$?\{\{/g)) {
-      this.at = this.text.indexOf(literal, start) + open.index + open[0].length;
+      // One inside of another was read with it.
+      if (base + open.index < this.at) continue;
+      this.at = base + open.index + open[0].length;
       this.close("}}", "template", 1);
     }
     this.at = end;
@@ -160,24 +173,27 @@ class ValueReader {
         return;
       }
       const start = this.at;
-      const literal = this.literal();
+      // Most signs begin nothing: a look at the first saves five patterns.
+      const char = this.text.charAt(start);
+      const literal = beginsLiteral.includes(char) ? this.literal() : undefined;
       if (literal !== undefined) {
         const isKey = lookup === "template" ? !isDefault(start) : isArgumentKey(literal, index, lookup, this.words.isSecretName);
         if (!isKey && !/\s/.test(literal) && !isPattern(literal)) this.judge(start, literal);
         continue;
       }
-      if (this.take(/[A-Za-z_$][\w$.]*(?:\?\.)?\(/y) !== undefined) {
+      if (beginsName.test(char) && this.take(/[A-Za-z_$][\w$.]*(?:\?\.)?\(/y) !== undefined) {
         const name = this.text.slice(start, this.at - 1);
         this.close(")", lookup !== "template" ? lookupOf(name) : /default|fallback|or_else/.test(name) ? "none" : lookup, depth + 1);
         continue;
       }
-      const open = this.take(/[([{]/y)?.[0];
-      if (open !== undefined) {
-        this.close(open === "(" ? ")" : open === "[" ? "]" : "}", "none", depth + 1);
+      const opened = brackets.get(char);
+      if (opened !== undefined) {
+        this.at++;
+        this.close(opened, "none", depth + 1);
         continue;
       }
       // Brackets that close something else: this is no expression.
-      if (/[)\]}]/.test(this.text.charAt(this.at))) return;
+      if (char === ")" || char === "]" || char === "}") return;
       const bare = this.take(/[\w$.-]+/y)?.[0];
       if (bare !== undefined) {
         const fallsBack = () => ((lookup === "environment" || lookup === "name") && index > 0) || isDefault(start);
@@ -185,7 +201,7 @@ class ValueReader {
         if (this.words.isSecretLiteral(bare) && !isPlainName(name, this.words.isSecretName) && fallsBack()) this.judge(start, bare);
         continue;
       }
-      if (this.text.charAt(this.at) === ",") index++;
+      if (char === ",") index++;
       this.at++;
     }
   }

@@ -3,6 +3,14 @@
 /** Yields between two steps, and returns the result. */
 export type Steps<Result> = Generator<void, Result>;
 
+/** Runs all the steps at once. */
+export function toEnd<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
 /** Items sorted or merged in one step: about a millisecond. */
 const AT_ONCE = 1_000;
 

@@ -19,6 +19,24 @@ export function firstChars(text: string, limit: number): string {
   return text.slice(0, at);
 }
 
+const LOW_SURROGATE = /[\udc00-\udfff]/;
+
+/**
+ * The text from the first to the last character that `inner` matches (a pattern for one character); empty where none does.
+ * A pattern with `+$` would read every run in the middle from each of its characters: a second for 30,000 dashes between two letters.
+ */
+export function trimmedTo(text: string, inner: RegExp): string {
+  const from = text.search(inner);
+  if (from === -1) return "";
+  for (let to = text.length; to > from; ) {
+    const isPair = LOW_SURROGATE.test(text.charAt(to - 1)) && (text.codePointAt(to - 2) ?? 0) > 0xffff;
+    const start = to - (isPair ? 2 : 1);
+    if (inner.test(text.slice(start, to))) return text.slice(from, to);
+    to = start;
+  }
+  return "";
+}
+
 /** One line for people: newlines and runs of blanks become one space, cut at `limit` code points with `…`. */
 export function oneLine(text: string, limit: number): string {
   const flat = text.replace(/\s+/gu, " ").trim();

@@ -179,167 +179,83 @@ describe("the secret scanner", () => {
   });
 });
 
-describe("a value that only refers to a secret", () => {
-  for (const text of [
-    "token: process.env.TOKEN_V2",
-    "const token = process.env.TOKEN_V2!;",
-    "API_KEY=process.env.API_KEY_2",
-    "password = os.environ['DB_PASSWORD']",
-    'alert says: password = os.environ[\\"DB_PASSWORD\\"]\\nfollows',
-    'api_key = os.getenv("API_KEY_2")',
-    'api_key = os.getenv("API_KEY_2", "none")',
-    'password = config["password_2"] ?? ""',
-    "password: z.string().min(12)",
-    'password: z.string().min(12, "Password must be at least 12 characters"),',
-    "{ password: z.string().min(12), name: z.string() }",
-    "password varchar(255)",
-    "password: varchar(255) not null",
-    "password = req.body.password1",
-    "password: user.password1, name: user.name",
-    "token = parser.next2()",
-    "{token:parser.next2()}",
-    "token: Token(kind=1)",
-    "token = tokens[100000]",
-    "secret = crypto.randomBytes(32).toString('base64')",
-    "token = process.env.TOKEN_V2 || config.token2",
-    "pwd=/srv/www/site2",
-    "PWD=/srv/www/site2",
-    "the pwd: /home/user1/x",
-    "pwd: /code/site2/build.",
-    "pwd: C:\\Users\\user1\\site",
-    "password: /run/secrets/db_password1",
-    "secret = ./secrets/db2.txt",
-    'password: "${DB_PASSWORD_2}"',
-    '{"token":"${TOKEN_V2_NAME}"}',
-    "PASSWORD=${DB_PASSWORD_2}",
-    "PASSWORD=$DB_PASSWORD_2",
-    "token: ${{secrets.GITHUB_TOKEN}}",
-    "num_token = 500000",
-    "max_token: 131072",
-    "token: 128000",
-    "token: 1,048,576",
-    "token: 2026-11-30",
-    "token: 2026-11-30T10:00:00Z",
-  ])
-    test(`lets ${JSON.stringify(text)} be stored`, () => expect(findSecret(text)).toBeUndefined());
-
-  for (const [text, label] of [
-    ["password = hunter22x", "password field"],
-    ['{"password":"hunter22x"}', "password field"],
-    ['password="a.b(c)9"', "password field"],
-    ["password = 'req.body.password1'", "password field"],
-    ['password: "config(9).token"', "password field"],
-    ['password="/home/user1/x"', "password field"],
-    ["PASSWORD=/9fk2+Ab3==", "password field"],
-    ["PASSWORD=correct.horse9", "password field"],
-    ["PASSWORD=config.horse9", "password field"],
-    ["DB_PASSWORD=horse(staple)9", "password field"],
-    ["PORT=5432\nDB_PASSWORD=a.b(c)9\nTZ=UTC", "password field"],
-    ["password: correct.horse9", "password field"],
-    ["password: my.password1", "password field"],
-    ["password: abc(def)9", "password field"],
-    ["password: hunter22(x)", "password field"],
-    ["token: MTk4NjIyNDg3.Cl2FMQ.ZnCjm1X", "token field"],
-    ['token = os.getenv("API_KEY_2", "hunter22x")', "token field"],
-    ['token = process.env.TOKEN_V2 || "hunter22x"', "token field"],
-    ["token = process.env.TOKEN_V2 || hunter22x", "token field"],
-    ["PASSWORD=${DB_PASSWORD:-hunter22x}", "password field"],
-    ['password = decrypt("hunter22x9")', "password field"],
-    ["password: Token(kind=hunter22x)", "password field"],
-    ["token: read(ghp_abcdefghijklmnop)", "token field"],
-    ["token: ${ghp_abcdefghijklmnop}", "token field"],
-    ['{"token":"${ghp_abcdefghijklmnop}"}', "token field"],
-    ["password: req.body.name,token:hunter22x", "password field"],
-    ["pwd=/srv/www;password=hunter22x", "password field"],
-    ["pwd=/srv/www/9fk2Ab3x9Q", "password field"],
-    ["password: 2026-11-30", "password field"],
-    ["password: 500000", "password field"],
-    ["api_key: 84629173", "api key field"],
+describe("a passphrase in quotes", () => {
+  for (const [text, redacted] of [
+    ['password: "correct horse battery 9 staple"', "password: ***"],
+    ["passphrase: 'tall red lamp 42 runs' # old", "passphrase: *** # old"],
+    ['password: "correct horse battery staple"', "password: ***"],
+    ['{"password":"correct horse battery 9 staple","user":"ana"}', '{"password":"***","user":"ana"}'],
+    ['{"password": "correct horse battery 9 staple"}', '{"password": ***'],
+    ["contraseña: 'caballo correcto pila 9 grapa'", "contraseña: ***"],
   ] as const)
-    test(`is told from one that may be it: ${JSON.stringify(text)}`, () => expect(findSecret(text)?.label).toBe(label));
+    test(`is refused and hidden whole: ${JSON.stringify(text)}`, () => {
+      expect(findSecret(text)?.label).toBe("password field");
+      expect(redact(text)).toBe(redacted);
+    });
 
-  const key = fc.constantFrom("password", "db_password", "token", "clientSecret", "api_key", "accessToken");
-  const separated = fc.constantFrom(" = ", ": ", "=", ":");
-  const word = fc.constantFrom("user", "session", "parser", "next", "body", "field", "login", "header", "store");
-  const name = fc.tuple(word, fc.constantFrom("", "1", "2", "Name", "_v2")).map((parts) => parts.join(""));
-  const root = fc.constantFrom("req", "this", "config", "ctx", "process.env", "opts");
-  const members = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join("."));
-  const reference = fc.oneof(
-    fc.tuple(root, members).map(([from, path]) => `${from}.${path}`),
-    fc
-      .tuple(word, members, fc.constantFrom("", "1", "12", "kind=1", "user.field1"))
-      .map(([of, path, args]) => `${of}.${path.replace(/\d+$/, "")}(${args})`),
-    fc.constantFrom("DB_PASSWORD", "TOKEN_V2", "API_KEY_2").map((variable) => `os.environ["${variable}"]`),
-    fc
-      .tuple(fc.constantFrom("/home", "/srv", "/etc", "~", "."), fc.array(name, { minLength: 1, maxLength: 4 }))
-      .map(([top, path]) => `${top}/${path.join("/")}`),
-    members.map((path) => `\${${path}}`),
-  );
-  const ending = fc.constantFrom("", ",", ";", " # as before", "\nnext line");
+  for (const text of [
+    'password: "Password must be at least 8 characters"',
+    '"password": "Enter your password, 8 to 20 characters"',
+    'password: "login of user 12"',
+    'password: "see vault entry 12"',
+    "password: correct horse battery 9 staple",
+    'password: "see step 2"',
+    'token: "left paren 2 right"',
+    'password: "请输入您的密码"',
+    "password: 'la clave de tu cuenta 2'",
+  ])
+    test(`is none in ${JSON.stringify(text)}`, () => expect(findSecret(text)).toBeUndefined());
+});
 
-  test("any reference can be stored under any key", () => {
-    fc.assert(
-      fc.property(key, separated, reference, ending, (of, sign, value, end) => {
-        expect(findSecret(of + sign + value + end)).toBeUndefined();
-      }),
-      { numRuns: 1000 },
-    );
-  });
+describe("a password in a comparison", () => {
+  for (const text of [
+    'if password == "hunter2345"',
+    "if (password === 'hunter2345') {",
+    'password != "hunter2345"',
+    'if (user.password !== "hunter2345")',
+  ])
+    test(`is refused: ${JSON.stringify(text)}`, () => {
+      expect(findSecret(text)?.label).toBe("password field");
+      expect(redact(text)).not.toContain("hunter2345");
+    });
 
-  // Ends in a digit and a letter, so that no name, number or closed call comes out by chance.
-  const secret = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9.()/+]{5,20}[0-9][a-z]$/);
-  const dotted = fc.stringMatching(/^[b-df-hj-np-tv-z]{4,9}\.[b-df-hj-np-tv-z]{4,9}[0-9]{2}$/);
-  const password = fc.constantFrom("password", "DB_PASSWORD", "passwd", "clientSecret", "pwd");
+  for (const text of [
+    'if password == "":',
+    "if (password === confirmPassword) {",
+    "if password != user.password1:",
+    'if (type === "password_field_2")',
+    'if (password === "undefined")',
+    'if token == "refresh_token_v2":',
+    'if (token === "abc123xyz") skip();',
+    'if (password == "your-password-here")',
+  ])
+    test(`is none in ${JSON.stringify(text)}`, () => expect(findSecret(text)).toBeUndefined());
+});
 
-  test("a secret is refused quoted, in JSON, in an environment file, bare, and as the default behind a reference", () => {
-    fc.assert(
-      fc.property(password, separated, secret, dotted, reference, fc.constantFrom('"', "'", "`"), (of, sign, value, dots, code, quote) => {
-        const plain = value.replace(/[^A-Za-z0-9]/g, "x");
-        for (const text of [
-          `${of}${sign}${quote}${value}${quote}`,
-          `${of}${sign}${quote}${code}${quote} ${of}=${plain}`,
-          JSON.stringify({ name: "a", [of]: value }),
-          JSON.stringify({ name: "a", [of]: value }, null, 2),
-          `PORT=5432\nDB_PASSWORD=${value}\nTZ=UTC`,
-          `${of}${sign}${plain}`,
-          `${of}${sign}${dots}`,
-          `DB_PASSWORD=${dots}`,
-          `${of} = process.env.DB_PASSWORD || ${quote}${value}${quote}`,
-          `${of} = os.getenv("DB_PASSWORD", ${quote}${value}${quote})`,
-          `${of} = decrypt(${quote}${value}${quote})`,
-          `PASSWORD=\${DB_PASSWORD:-${plain}}`,
-        ]) {
-          expect([text, findSecret(text) === undefined]).toEqual([text, false]);
-          expect(redact(text)).not.toBe(text);
-        }
-      }),
-      { numRuns: 300 },
-    );
-  });
+describe("a pair behind another in one word", () => {
+  for (const [text, label, redacted] of [
+    ["a=1&token=abc123xyz", "token field", "a=1&token=***"],
+    ["https://x.y/z?a=1&token=abc123xyz99&b=2", "token field", "https://x.y/z?a=1&token=***&b=2"],
+    ["https://x.y/z?access_token=abc123xyz99", "token field", "https://x.y/z?access_token=***"],
+    ["user=ana;password=hunter22x", "password field", "user=ana;password=***"],
+    ["user=ana,password=hunter22x", "password field", "user=ana,password=***"],
+    ["Server=db;Uid=sa;Pwd=hunter22x;Port=1", "password field", "Server=db;Uid=sa;Pwd=***;Port=1"],
+    ["grant_type=password&password=hunter22x", "password field", "grant_type=password&password=***"],
+    ["a=1&token=abc123xyz&key=ghp_abcdefghijklmnop", "token field", "a=1&token=***&key=***"],
+  ] as const)
+    test(`is judged as the first is: ${JSON.stringify(text)}`, () => {
+      expect(findSecret(text)?.label).toBe(label);
+      expect(redact(text)).toBe(redacted);
+    });
 
-  test("every provider's token is refused inside of code as well", () => {
-    for (const token of [
-      "ghp_abcdefghijklmnop",
-      "glpat-abcdefghij12",
-      "xoxb-1234567890-abc",
-      "AKIAIOSFODNN7EXAMPLE",
-      `AIza${"b1".repeat(16)}`,
-      `npm_${"aB1".repeat(12)}`,
-      `hf_${"aB1".repeat(10)}`,
-      `sk_live_${"aB1".repeat(8)}`,
-      `sk-ant-${"aB1".repeat(8)}`,
-      "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4",
-      "postgres://app:hunter22x@db/brain",
-    ])
-      for (const text of [
-        token,
-        `token = ${token}`,
-        `TOKEN=${token}`,
-        `token = read("${token}")`,
-        `token: read(${token})`,
-        `{"token":"${token}"}`,
-        `pwd=/home/${token}`,
-      ])
-        expect([text, findSecret(text) === undefined]).toEqual([text, false]);
-  });
+  for (const text of [
+    "a=1&token=$TOKEN",
+    "a=1&token=${TOKEN_V2}&b=2",
+    "?page=1&token=",
+    "https://x.y/z?page=1&token=<token>",
+    "grant_type=password&password=pass",
+    "f(a=1,token=config.token2)",
+    "a=1,tokens=123456",
+  ])
+    test(`is none in ${JSON.stringify(text)}`, () => expect(findSecret(text)).toBeUndefined());
 });
