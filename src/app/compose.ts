@@ -148,6 +148,7 @@ function assemble(
     notes: graph.notes,
     queue: graph.queue,
     publish,
+    paceOf,
     auditKey: auditKeyOf(config),
   });
   const references = createCodeReferences({ db });
@@ -195,7 +196,7 @@ function assemble(
     catalogue: () => tools,
     libraryDocs: createLibraryDocs({ fetchPage: createFetchPage(internet), clock: () => performance.now(), nonce }),
   };
-  const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now() }), calls);
+  const dispatcher = counted(createDispatcher({ tools, services, now: () => performance.now(), paceOf }), calls);
   const stopped = new AbortController();
   const rem = composeConsolidation({
     ...graph,

@@ -8,6 +8,7 @@ import { createDecisions } from "../services/decisions.ts";
 import { createErrors } from "../services/errors.ts";
 import type { Identity } from "../services/identity/identity.ts";
 import type { NoteStore } from "../services/observations/store.ts";
+import type { PaceOfCall } from "../services/pace.ts";
 import { createProcedures } from "../services/procedures.ts";
 import type { Reminders } from "../services/reminders.ts";
 import type { FreshVectors } from "../services/search/arms/vector.ts";
@@ -25,14 +26,15 @@ export interface RecordsParts {
   readonly queue: { poke(): void } & FreshVectors;
   /** Tells viewers what happened, after the commit. */
   readonly publish: Publish;
+  readonly paceOf: PaceOfCall;
   /** Key of the audit chain, read at each call. */
   readonly auditKey: () => string | undefined;
 }
 
-export function composeRecords({ db, embedder, identity, reminders, notes, queue, publish, auditKey }: RecordsParts) {
+export function composeRecords({ db, embedder, identity, reminders, notes, queue, publish, paceOf, auditKey }: RecordsParts) {
   const workingMemory = createWorkingMemory({ db, identity });
   return {
-    artifacts: createArtifacts({ db, publish }),
+    artifacts: createArtifacts({ db, publish, paceOf }),
     audit: createAudit({ db, key: auditKey, now: () => new Date() }),
     compaction: createCompaction({ db, identity }),
     workingMemory,

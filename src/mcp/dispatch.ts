@@ -4,6 +4,7 @@
  */
 import type { CallContext } from "../kernel/context.ts";
 import { causeChain, forbidden, invalid, MemoryError, present, protocolFault, rpcCode, shown } from "../kernel/errors.ts";
+import { inTurns, type PaceOfCall } from "../services/pace.ts";
 import type { Answer, Arguments, ForwardedCall, Tool } from "../tools/define.ts";
 import { canonicalName } from "../tools/profiles.ts";
 import type { Services } from "../tools/services.ts";
@@ -17,7 +18,7 @@ export interface ToolOutcome {
 }
 
 /** A call before its context is known: arguments are checked first, so that a refusal needs no database. */
-export interface Opening extends Pick<CallContext, "id" | "client" | "principal" | "log"> {
+export interface Opening extends Pick<CallContext, "id" | "client" | "principal" | "signal" | "log"> {
   /** @param lenient answer with an unscoped context where project and session cannot be found out. */
   open(lenient: boolean): Promise<CallContext>;
 }
@@ -36,6 +37,7 @@ export interface DispatcherParts {
   readonly tools: readonly Tool[];
   readonly services: Services;
   readonly now: () => number;
+  readonly paceOf: PaceOfCall;
 }
 
 /** What a peer token may call, for the refusal that lists it. */
@@ -55,7 +57,7 @@ function authorise(opening: Opening, tool: Tool, args: Arguments, tools: readonl
 
 const isArguments = (value: unknown): value is Arguments => typeof value === "object" && value !== null && !Array.isArray(value);
 
-export function createDispatcher({ tools, services, now }: DispatcherParts): Dispatcher {
+export function createDispatcher({ tools, services, now, paceOf }: DispatcherParts): Dispatcher {
   const byName = new Map<string, Tool>(tools.map((tool) => [tool.name, tool]));
 
   /** The tool that answers an opening, the inner one of `cuba_call`; until it is recorded. */
@@ -92,7 +94,9 @@ export function createDispatcher({ tools, services, now }: DispatcherParts): Dis
     authorise(opening, tool, args, tools);
     running.set(opening, { tool: tool.name, startedAt: now(), isRecorded: false });
     try {
-      const parsed = tool.parse(args);
+      // A call with megabytes of text stands back for the others while the gate reads them; every other is parsed before anybody's turn would come.
+      const turn = (signal: AbortSignal) => paceOf(opening.id).turn(signal);
+      const parsed = await inTurns({ now, turn }, opening.signal, tool.parse(args));
       if (parsed.kind === "forward") return await forward(opening, parsed.to);
       const answer = await parsed.run(await opening.open(parsed.lenient), services);
       record(opening, true);

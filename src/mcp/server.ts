@@ -145,7 +145,7 @@ export function createMcpServer(parts: McpServerParts): McpServer {
           log: callLog,
         });
       };
-      const opening: Opening = { id: callId, client: caller.key(), principal: peer.principal, log: callLog, open };
+      const opening: Opening = { id: callId, client: caller.key(), principal: peer.principal, signal: limit.signal, log: callLog, open };
       try {
         return await untilAborted(work(opening), limit.signal, abort.signal, handlerTimeoutMs, what);
       } catch (error) {

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { CallContext } from "../kernel/context.ts";
 import { conflict, invalid, type MemoryError, notFound, refused } from "../kernel/errors.ts";
+import type { Steps } from "../kernel/steps.ts";
 import type { Database, Tx } from "../store/port.ts";
 import {
   type ArtifactFacts,
@@ -16,6 +17,7 @@ import {
   updateArtifact,
 } from "../store/queries/artifacts.ts";
 import type { Page } from "./observations/observations.ts";
+import { inTurns, type PaceOfCall } from "./pace.ts";
 
 export type { ArtifactFacts } from "../store/queries/artifacts.ts";
 
@@ -44,10 +46,10 @@ export interface Artifacts {
   ): Promise<ArtifactFacts & { readonly slice: string; readonly total: number }>;
   /** @param baseVersion the version that was edited; undefined or 0 creates. @throws MemoryError `conflict` naming the current version, or who holds the lease. */
   put(ctx: CallContext, written: { path: string; content: string; baseVersion: number | undefined }): Promise<Stored>;
-  /** Replaces the one place where `find` stands. @param admit looks at the content before and after, and throws where it may not be stored. */
+  /** Replaces the one place where `find` stands. @param admit looks at the content before and after, in steps, and throws where it may not be stored. */
   patch(
     ctx: CallContext,
-    edit: { path: string; find: string; replace: string; admit: (before: string, after: string) => void },
+    edit: { path: string; find: string; replace: string; admit: (before: string, after: string) => Steps<void> },
   ): Promise<Stored>;
   /** Takes or renews a lease. @throws MemoryError `refused` for a client that cannot be told from others. */
   lock(
@@ -62,6 +64,7 @@ export interface Artifacts {
 export interface ArtifactsParts {
   readonly db: Database;
   readonly publish: Publish;
+  readonly paceOf: PaceOfCall;
 }
 
 const hashOf = (content: string) => createHash("sha256").update(content).digest("hex");
@@ -102,7 +105,7 @@ type Put =
   | { readonly kind: "conflict"; readonly current: Pick<ArtifactFacts, "version" | "hash">; readonly error: MemoryError }
   | { readonly kind: "refused"; readonly error: MemoryError };
 
-export function createArtifacts({ db, publish }: ArtifactsParts): Artifacts {
+export function createArtifacts({ db, publish, paceOf }: ArtifactsParts): Artifacts {
   const write = async (
     tx: Tx,
     ctx: CallContext,
@@ -175,7 +178,7 @@ export function createArtifacts({ db, publish }: ArtifactsParts): Artifacts {
         throw invalid(`'${path}' would have more than ${CONTENT_BYTES} bytes. Nothing was written. Split it into several artifacts.`, {
           field: "replace",
         });
-      admit(known.content, content);
+      await inTurns(paceOf(ctx.id), ctx.signal, admit(known.content, content));
       return await put(ctx, { path, content, baseVersion: known.version });
     },
 

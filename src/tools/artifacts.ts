@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { findSecret } from "../kernel/secrets.ts";
+import { secretSteps } from "../kernel/secrets.ts";
+import type { Steps } from "../kernel/steps.ts";
 import { charCount, isStorable } from "../kernel/text.ts";
 import { type ArtifactFacts, artifactEvents, CONTENT_BYTES, type Stored } from "../services/artifacts.ts";
 import { type Answer, action, defineTool, refuseSecrets } from "./define.ts";
@@ -86,9 +87,10 @@ export default defineTool({
       secretGate: ["replace"],
       run: async (ctx, a, { artifacts }) => {
         /** Two halves of a credential are none until they meet. What was let in before is not this patch's affair. */
-        const admit = (before: string, after: string) => {
-          if (findSecret(before) === undefined) refuseSecrets({ content: after, allow_secret: a.allow_secret }, ["content"]);
-        };
+        function* admit(before: string, after: string): Steps<void> {
+          if (a.allow_secret === true || (yield* secretSteps(before)) !== undefined) return;
+          yield* refuseSecrets({ content: after }, ["content"]);
+        }
         return { action: "patch", ...shownStored(await artifacts.patch(ctx, { path: a.path, find: a.find, replace: a.replace, admit })) };
       },
     }),

@@ -5,7 +5,8 @@
 import type { z } from "zod";
 import type { CallContext } from "../kernel/context.ts";
 import { invalid, invalidChoice, refused } from "../kernel/errors.ts";
-import { findSecret } from "../kernel/secrets.ts";
+import { secretSteps } from "../kernel/secrets.ts";
+import type { Steps } from "../kernel/steps.ts";
 import { issueError, type JsonSchema, jsonSchema } from "./schema.ts";
 import type { Services } from "./services.ts";
 
@@ -120,8 +121,8 @@ export interface Tool extends Common {
   readonly actions: Readonly<Record<string, Action>>;
   /** Which of the actions these arguments mean, before they are validated; undefined where they name none. */
   actionOf(args: Arguments): string | undefined;
-  /** @throws MemoryError `invalid` naming the field · `refused` for a credential. Touches no database. */
-  parse(args: Arguments): ParsedCall;
+  /** In steps: the gate reads texts of several MiB. Touches no database. @throws MemoryError `invalid` naming the field · `refused` for a credential. */
+  parse(args: Arguments): Steps<ParsedCall>;
 }
 
 const stable = (schema: JsonSchema | undefined) => JSON.stringify({ ...schema, default: undefined });
@@ -212,11 +213,11 @@ function gatedTexts(args: Arguments, path: string): [field: string, text: string
 }
 
 /** Refuses the first text that looks like a live credential; the refusal names field, kind and place, never the secret. */
-export function refuseSecrets(args: Arguments, paths: readonly string[]): void {
+export function* refuseSecrets(args: Arguments, paths: readonly string[]): Steps<void> {
   if (args.allow_secret === true) return;
   for (const path of paths)
     for (const [field, text] of gatedTexts(args, path)) {
-      const found = findSecret(text);
+      const found = yield* secretSteps(text);
       if (found === undefined) continue;
       throw refused(
         `refusing to write ${field}: what looks like a ${found.label} starts near character ${found.offset} of it. ` +
@@ -242,7 +243,7 @@ export function defineTool(spec: ToolSpec): Tool {
     return typeof chosen === "string" && Object.hasOwn(actions, chosen) ? chosen : undefined;
   };
 
-  const parse = (raw: Arguments): ParsedCall => {
+  function* parse(raw: Arguments): Steps<ParsedCall> {
     const name = actionOf(raw);
     const chosen = name === undefined ? undefined : actions[name];
     if (name === undefined || chosen === undefined) {
@@ -266,13 +267,14 @@ export function defineTool(spec: ToolSpec): Tool {
       );
     const bound = chosen.bind(args);
     // The gate comes before other complaints: whoever is told to mend an argument would send the secret a second time.
-    if (!("issues" in bound && bound.issues.some((issue) => issue.path[0] === "allow_secret"))) refuseSecrets(args, chosen.secretGate);
+    if (!("issues" in bound && bound.issues.some((issue) => issue.path[0] === "allow_secret")))
+      yield* refuseSecrets(args, chosen.secretGate);
     if ("issues" in bound) {
       const unknown = Object.keys(raw).filter((key) => !Object.hasOwn(inputSchema.properties, key));
       throw issueError(spec.name, bound.issues, args, inputSchema, unknown);
     }
     return "forward" in bound ? { kind: "forward", to: bound.forward } : { kind: "run", lenient: chosen.lenient, warnings, run: bound.run };
-  };
+  }
 
   const { name, group, profile, title, describe, hints } = spec;
   return { name, group, profile, title, describe, hints, actions, inputSchema, actionOf, parse };

@@ -32,6 +32,7 @@ const opening = (context: (scope: Scope) => CallContext, scope: Scope): Opening 
   id: "test",
   client: "tester",
   principal: { kind: "owner" },
+  signal: new AbortController().signal,
   log: silentLogger,
   open: async () => context(scope),
 });

@@ -10,6 +10,7 @@ import { createDispatcher } from "../../src/mcp/dispatch.ts";
 import { protocolVersions } from "../../src/mcp/protocol.ts";
 import { createMcpServer, type OwnerMethod } from "../../src/mcp/server.ts";
 import type { Caller, CallerInfo, Identity } from "../../src/services/identity/identity.ts";
+import { createCalls, paceBehind } from "../../src/services/pace.ts";
 import callTool from "../../src/tools/call.ts";
 import { action, defineTool, type Tool } from "../../src/tools/define.ts";
 import discover from "../../src/tools/discover.ts";
@@ -70,7 +71,7 @@ function harness(
   };
   const server = createMcpServer({
     tools,
-    dispatcher: createDispatcher({ tools, services, now: () => 0 }),
+    dispatcher: createDispatcher({ tools, services, now: () => 0, paceOf: paceBehind(createCalls()) }),
     identity,
     log: silentLogger,
     handlerTimeoutMs: timeoutMs,

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { createStatus, type StatusParts } from "../../src/services/status.ts";
 import type { Services } from "../../src/tools/services.ts";
 import whoami from "../../src/tools/whoami.ts";
@@ -29,7 +30,7 @@ const ask = async (given: Partial<StatusParts> = {}) => {
     availableMemoryMb: () => 1_000,
     ...given,
   });
-  const parsed = whoami.parse({});
+  const parsed = toEnd(whoami.parse({}));
   if (parsed.kind !== "run") throw new Error("the call was forwarded");
   return await parsed.run(callContext(), { status } as unknown as Services);
 };

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createDispatcher } from "../../src/mcp/dispatch.ts";
+import { createCalls, paceBehind } from "../../src/services/pace.ts";
 import { createTelemetry } from "../../src/services/telemetry.ts";
 import { tools } from "../../src/tools/registry.ts";
 import type { Services } from "../../src/tools/services.ts";
@@ -17,9 +18,21 @@ eachEngine("a failing call", (engine) => {
   test("is written down with the tool, the client and the reason, and a token in it is masked", async () => {
     const telemetry = createTelemetry({ db: engine.db, log: silentLogger, now: () => new Date() });
     const graph = graphOver(engine.db);
-    const dispatcher = createDispatcher({ tools, services: { ...graph, telemetry } as unknown as Services, now: () => 0 });
+    const dispatcher = createDispatcher({
+      tools,
+      services: { ...graph, telemetry } as unknown as Services,
+      now: () => 0,
+      paceOf: paceBehind(createCalls()),
+    });
     const ctx = graph.context({ kind: "none" });
-    const opening = { id: "call", client: "tester", principal: ctx.principal, log: silentLogger, open: async () => ctx };
+    const opening = {
+      id: "call",
+      client: "tester",
+      principal: ctx.principal,
+      signal: ctx.signal,
+      log: silentLogger,
+      open: async () => ctx,
+    };
     const calls: [tool: string, args: Record<string, unknown>][] = [
       ["cuba_alma", { action: "get", name: `Vault ${TOKEN}` }],
       ["cuba_alma", { action: "delete", name: `Vault ${TOKEN}`, confirm: TOKEN }],

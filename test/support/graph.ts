@@ -8,6 +8,7 @@ import { noDeadline } from "../../src/kernel/deadline.ts";
 import { MemoryError } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { createCalls, paceBehind } from "../../src/services/pace.ts";
 import { createReminders } from "../../src/services/reminders.ts";
 import type { Database } from "../../src/store/port.ts";
@@ -41,6 +42,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
     queue: graph.queue,
     publish: () => {},
     auditKey: () => undefined,
+    paceOf: paceBehind(createCalls()),
     ...given,
   });
   const services = {
@@ -89,7 +91,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
     async (name: string, args: Record<string, unknown>): Promise<Reply> => {
       const tool = tools.find((each) => each.name === name);
       if (tool === undefined) throw new Error(`no tool ${name}`);
-      const parsed = tool.parse(args);
+      const parsed = toEnd(tool.parse(args));
       if (parsed.kind !== "run") throw new Error("the call was forwarded");
       return JSON.parse(JSON.stringify({ ...(await parsed.run(context(scope, more), services)), warnings: parsed.warnings }));
     };

@@ -9,6 +9,7 @@ import { noDeadline } from "../../src/kernel/deadline.ts";
 import { unavailable } from "../../src/kernel/errors.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { createCodeReferences } from "../../src/services/codegraph/references.ts";
 import type { Judge } from "../../src/services/judge/judge.ts";
 import type { FreshVectors } from "../../src/services/search/arms/vector.ts";
@@ -90,7 +91,7 @@ export function faroOver(
     presentation: { compactChars: 1_200 },
   } as Partial<Services> as Services;
   const ask = async (args: Record<string, unknown>, ctx: CallContext = callContext()): Promise<Answer> => {
-    const parsed = search.parse(args);
+    const parsed = toEnd(search.parse(args));
     if (parsed.kind !== "run") throw new Error("the tool forwards nothing");
     return parsed.run(ctx, services);
   };

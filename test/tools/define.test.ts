@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { z } from "zod";
 import type { MemoryError } from "../../src/kernel/errors.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { action, defineTool } from "../../src/tools/define.ts";
 import { allowSecret, clamped, filledText, flag, int, listOf, object, text } from "../../src/tools/fields.ts";
 
@@ -32,7 +33,7 @@ const tool = defineTool({
 
 const failure = (args: Record<string, unknown>): MemoryError | undefined => {
   try {
-    tool.parse(args);
+    toEnd(tool.parse(args));
     return undefined;
   } catch (error) {
     return error as MemoryError;
@@ -88,13 +89,13 @@ describe("a tool", () => {
     });
 
   test("understands JSON text for an array exactly, and moves a clamped number to its bound", async () => {
-    const parsed = tool.parse({ action: "write", note: "a", many: '[{"content":"x"}]', near: 999 });
+    const parsed = toEnd(tool.parse({ action: "write", note: "a", many: '[{"content":"x"}]', near: 999 }));
     if (parsed.kind !== "run") throw new Error("expected a call to run");
     expect(await parsed.run({} as never, {} as never)).toEqual({ note: "a", many: [{ content: "x" }], near: 50 });
   });
 
   test("ignores and names unknown keys and keys of other actions", () => {
-    const parsed = tool.parse({ action: "read", note: "a", ttl: 3, limit: 2 });
+    const parsed = toEnd(tool.parse({ action: "read", note: "a", ttl: 3, limit: 2 }));
     expect(parsed.kind === "run" ? parsed.warnings : []).toEqual([
       "unknown argument 'ttl' was ignored",
       "'limit' has no effect on action 'read' and was ignored",

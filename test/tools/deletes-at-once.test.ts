@@ -1,6 +1,7 @@
 /** What deletes in one call deletes nothing for whoever asks for a plan. */
 import { expect, test } from "bun:test";
 import { MemoryError } from "../../src/kernel/errors.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { catalogueOf } from "../../src/tools/registry.ts";
 
 const ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
@@ -15,7 +16,7 @@ const calls = [
 const parse = (name: string, args: Record<string, unknown>) => {
   const tool = catalogueOf({ docs: true }).find((each) => each.name === name);
   try {
-    const call = tool?.parse(args);
+    const call = tool === undefined ? undefined : toEnd(tool.parse(args));
     return call?.kind === "run" ? call.warnings : undefined;
   } catch (error) {
     return error instanceof MemoryError ? { code: error.code, field: error.field, message: error.message } : error;

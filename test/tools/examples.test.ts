@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { MemoryError } from "../../src/kernel/errors.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { catalogueOf } from "../../src/tools/registry.ts";
 import { exampleOf, expectation, jsonSchema } from "../../src/tools/schema.ts";
 
@@ -39,7 +40,7 @@ describe("an example in an error", () => {
       const selector = Object.keys(tool.actions).length > 1 || name !== "" ? { [selectorOf(tool)]: name } : {};
       let said = "";
       try {
-        tool.parse({ ...given, ...selector, [field]: 5 });
+        toEnd(tool.parse({ ...given, ...selector, [field]: 5 }));
       } catch (error) {
         said = error instanceof MemoryError ? error.message : String(error);
       }
@@ -56,7 +57,7 @@ describe("an example in an error", () => {
     const recipe = shaped.find(({ field }) => field === "steps")?.tool;
     const said = (steps: unknown) => {
       try {
-        recipe?.parse({ action: "add", name: "deploy", steps });
+        if (recipe !== undefined) toEnd(recipe.parse({ action: "add", name: "deploy", steps }));
         return "";
       } catch (error) {
         return error instanceof MemoryError ? error.message : String(error);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { govern, loadConfig } from "../../src/config/load.ts";
 import type { Environment } from "../../src/config/paths.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { createLibraryDocs } from "../../src/services/library-docs/library-docs.ts";
 import libraryDocs from "../../src/tools/library-docs.ts";
 import { listed } from "../../src/tools/profiles.ts";
@@ -23,7 +24,7 @@ function docsOver(html = PAGE) {
   };
   const service = createLibraryDocs({ fetchPage, clock: () => now, nonce: () => "n0nce" });
   const ask = async (args: Record<string, unknown>) => {
-    const parsed = libraryDocs.parse(args);
+    const parsed = toEnd(libraryDocs.parse(args));
     if (parsed.kind !== "run") throw new Error("the call was forwarded");
     return await parsed.run(callContext(), { libraryDocs: service } as unknown as Services);
   };

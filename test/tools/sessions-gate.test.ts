@@ -1,12 +1,13 @@
 /** cuba_jornada before the database: what its gate refuses, by which name, and what it lets pass. A refusal here has touched nothing, so no project was made. */
 import { expect, test } from "bun:test";
+import { toEnd } from "../../src/kernel/steps.ts";
 import sessions from "../../src/tools/sessions.ts";
 
 const TOKEN = "ghp_abcdefghijklmnop";
 
 const refusal = (args: Record<string, unknown>): string => {
   try {
-    sessions.parse(args);
+    toEnd(sessions.parse(args));
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

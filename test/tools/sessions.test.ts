@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
+import { toEnd } from "../../src/kernel/steps.ts";
 import { tokenCounter } from "../../src/kernel/tokens.ts";
 import type { Answer } from "../../src/tools/define.ts";
 import type { Services } from "../../src/tools/services.ts";
@@ -16,7 +17,7 @@ eachEngine("cuba_jornada with many and long sessions", (engine) => {
     const { sessions, client } = processOver(engine.db);
     const window = client();
     return async (args: Record<string, unknown>): Promise<Answer> => {
-      const parsed = sessionsTool.parse(args);
+      const parsed = toEnd(sessionsTool.parse(args));
       if (parsed.kind !== "run") throw new Error("the tool forwards nothing");
       return await parsed.run(await window.context(), { sessions } as Partial<Services> as Services);
     };

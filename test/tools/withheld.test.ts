@@ -82,7 +82,14 @@ eachEngine("withheld text", (engine) => {
       );
       const compaction = createCompaction({ db, identity: { sessionKey: (client) => client } });
       const dispatcher = { call: () => Promise.reject(new Error("no tool is asked here")), abandoned: () => {} };
-      const opening = { id: "test", client: "tester", principal: ctx.principal, log: silentLogger, open: async () => ctx };
+      const opening = {
+        id: "test",
+        client: "tester",
+        principal: ctx.principal,
+        signal: ctx.signal,
+        log: silentLogger,
+        open: async () => ctx,
+      };
       const resources = createResourceMethods(dispatcher, createResources({ db, compaction }));
       look("resources/list", await resources.list(opening));
       look("resources/read", await resources.read(opening, "cuba://entity/Gateway"));
