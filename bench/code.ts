@@ -4,10 +4,19 @@
  *
  *   npm run build && npm run bench -- code [--path=DIR] [--rows=1000] [--killed]
  */
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { emptyHome, executable, openClient, printSetting, processorMs, requireExecutable, sentence, spread } from "./support/program.ts";
+import {
+  emptyHome,
+  executable,
+  openClient,
+  peakMb,
+  printSetting,
+  processorMs,
+  requireExecutable,
+  sentence,
+  spread,
+} from "./support/program.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,15 +33,6 @@ await using home = await emptyHome();
 await using client = openClient(home);
 for (let row = 0; row < Number(values.rows); row++)
   await client.call("cuba_cronica", { action: "add", entity_name: `e${row % 40}`, content: sentence(row) });
-
-/** Peak resident memory of a process so far, MB; 0 where it is gone. */
-const peakMb = (pid: number | undefined): number => {
-  try {
-    return Math.round(Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1000);
-  } catch {
-    return 0;
-  }
-};
 
 let asked = 0;
 const nextQuestion = () => {
@@ -74,7 +74,7 @@ async function build(name: string, killAfterMs?: number): Promise<void> {
     .replaceAll(/"files_skipped":\[.*?\]\],?/g, "")
     .slice(0, 260);
   console.log(
-    `${name}: ${Math.round(performance.now() - startedAt)} ms, exit ${child.exitCode}; peak of the command ${most} MB, of the daemon ${peakMb(home.daemonPid())} MB; processor time of the daemon, searches included, ${Math.round(processorMs(home.daemonPid() ?? 0) - before)} ms`,
+    `${name}: ${Math.round(performance.now() - startedAt)} ms, exit ${child.exitCode}; peak of the command ${most} MB, of the daemon ${peakMb(home.daemonPid() ?? 0)} MB; processor time of the daemon, searches included, ${Math.round(processorMs(home.daemonPid() ?? 0) - before)} ms`,
   );
   console.log(`  ${told}${child.exitCode === 0 ? "" : await new Response(child.stderr).text()}`);
   console.log(`  searches meanwhile: ${spread(searches)}`);
@@ -89,7 +89,7 @@ for (let n = 0; n < 100; n++) {
   await client.call("cuba_faro", { query: nextQuestion(), track_access: false });
   quiet.push(performance.now() - at);
 }
-console.log(`searches with nothing beside: ${spread(quiet)}; daemon ${peakMb(home.daemonPid())} MB at most so far`);
+console.log(`searches with nothing beside: ${spread(quiet)}; daemon ${peakMb(home.daemonPid() ?? 0)} MB at most so far`);
 if (values.killed) await build("killed in the middle", 20_000);
 await build("first build");
 await build("the same again");

@@ -38,20 +38,6 @@ const vocabulary = () => readdirSync(model).filter((name) => !/^(model\.onnx|tok
   } while (answer.degraded === true);
 }
 
-async function stopDaemon(): Promise<void> {
-  const pid = home.daemonPid();
-  if (pid === undefined) return;
-  const isAlive = () => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  };
-  process.kill(pid, "SIGTERM");
-  while (isAlive()) await Bun.sleep(20);
-}
-
 let asked = 0;
 const ask = async (client: Client, args: Record<string, unknown>) => {
   const startedAt = performance.now();
@@ -98,7 +84,7 @@ for (let round = 0; round < rounds; round++)
   ] as const)
     for (const isFirstEver of [false, true])
       for (const many of [1, 4]) {
-        await stopDaemon();
+        await home.endDaemon();
         if (isFirstEver) for (const file of vocabulary()) rmSync(join(model, file));
         const clients = Array.from({ length: many }, () => openClient(home));
         const other = openClient(home);

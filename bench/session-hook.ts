@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { openBenchDatabase } from "./retrieval/bench-database.ts";
 import { growthCorpus } from "./retrieval/growth-corpus.ts";
 import { bulkLoad } from "./retrieval/growth-load.ts";
-import { emptyHome, executable, printSetting, requireExecutable, residentMb, spread } from "./support/program.ts";
+import { emptyHome, executable, printSetting, requireExecutable, spread } from "./support/program.ts";
 
 const { values } = parseArgs({
   options: {
@@ -72,13 +72,6 @@ async function hook(): Promise<Run> {
 }
 const atOnce = () => Promise.all(Array.from({ length: AT_ONCE }, hook));
 
-async function endDaemon(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  const pid = home.daemonPid();
-  if (pid === undefined) return;
-  process.kill(pid, signal);
-  while (residentMb(pid) > 0) await Bun.sleep(10);
-}
-
 const distinct = (figures: readonly number[]) => [...new Set(figures)].sort((a, b) => a - b).join(", ");
 const show = (what: string, runs: readonly Run[]) =>
   console.log(
@@ -99,14 +92,14 @@ show(`${AT_ONCE} at once`, together);
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
   const cold: Run[] = [];
   for (let i = 0; i < COLD_ROUNDS; i++) {
-    await endDaemon(signal);
+    await home.endDaemon(signal);
     cold.push(await hook());
   }
   show(`daemon ended by ${signal} (bar 1500)`, cold);
 }
 const coldTogether: Run[] = [];
 for (let i = 0; i < COLD_ROUNDS; i++) {
-  await endDaemon("SIGTERM");
+  await home.endDaemon("SIGTERM");
   coldTogether.push(...(await atOnce()));
 }
 show(`${AT_ONCE} at once, no daemon`, coldTogether);

@@ -22,6 +22,7 @@ import {
   wordStatisticNames,
 } from "../../src/domain/retrieval/abstention/rule.ts";
 import { mean } from "../../src/domain/retrieval/metrics.ts";
+import { seededRandom } from "../../src/domain/retrieval/statistics.ts";
 import type { CallContext } from "../../src/kernel/context.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -68,18 +69,8 @@ const linesOf = (file: string) =>
     .split("\n")
     .filter((line) => line.trim() !== "");
 
-/** mulberry32: the same splits each time. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 const shuffled = <T>(items: readonly T[], seed: number): T[] => {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   return items
     .map((item) => ({ item, at: random() }))
     .sort((a, b) => a.at - b.at)

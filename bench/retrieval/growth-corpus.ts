@@ -1,16 +1,6 @@
 /** A corpus of any size with the word frequencies of the development sets: their rows first, then halves of two rows of one set joined. */
+import { seededRandom } from "../../src/domain/retrieval/statistics.ts";
 import { evalSets, type Memory } from "./eval-sets.ts";
-
-/** mulberry32 */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const hex = (random: () => number) =>
   Math.floor(random() * 2 ** 32)
@@ -30,7 +20,7 @@ function half(text: string, first: boolean): string {
 
 /** `size` rows in a fixed order, so that a smaller corpus is the beginning of a larger one. */
 export function growthCorpus(size: number): Memory[] {
-  const random = seeded(12_345);
+  const random = seededRandom(12_345);
   const sets = evalSets().map(({ parts }) => parts.flatMap(({ corpus }) => corpus));
   const unique = [...new Map(sets.flat().map((memory) => [memory.id, memory])).values()];
   for (let at = unique.length - 1; at > 0; at--) {

@@ -30,6 +30,8 @@ export interface Home extends AsyncDisposable {
   readonly env: Record<string, string>;
   /** The daemon's pid, once one has started. */
   daemonPid(): number | undefined;
+  /** Ends the daemon, where one runs, and waits until it is gone. */
+  endDaemon(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
 /** An empty home. Disposing ends its daemon by its own pid. */
@@ -51,16 +53,19 @@ export async function emptyHome(extra: Record<string, string> = {}): Promise<Hom
       return false;
     }
   };
+  const endDaemon = async (signal: "SIGTERM" | "SIGKILL" = "SIGTERM") => {
+    const pid = daemonPid();
+    if (pid === undefined || !isAlive(pid)) return;
+    process.kill(pid, signal);
+    while (isAlive(pid)) await Bun.sleep(10);
+  };
   return {
     directory,
     env: { HOME: directory, ...extra },
     daemonPid,
+    endDaemon,
     async [Symbol.asyncDispose]() {
-      const pid = daemonPid();
-      if (pid !== undefined && isAlive(pid)) {
-        process.kill(pid, "SIGTERM");
-        while (isAlive(pid)) await Bun.sleep(20);
-      }
+      await endDaemon();
       await rm(directory, { recursive: true, force: true });
     },
   };
@@ -122,15 +127,23 @@ export function openClient(home: Home): Client {
   };
 }
 
-/** Resident memory of a process, MB; 0 where the system does not tell. */
-export function residentMb(pid: number): number {
+/** Bytes of what the kernel calls a kB. */
+const KERNEL_KB = 1024;
+
+/** A figure of a process, MB; 0 where it is gone, or the system does not tell. */
+function memoryMb(pid: number, what: "VmRSS" | "VmHWM"): number {
   try {
-    const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-    return Math.round(Number(found?.[1] ?? 0) / 1000);
+    const found = new RegExp(`^${what}:\\s+(\\d+) kB`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+    return Math.round((Number(found?.[1] ?? 0) * KERNEL_KB) / 1e6);
   } catch {
     return 0;
   }
 }
+
+/** Resident memory of a process, MB. */
+export const residentMb = (pid: number): number => memoryMb(pid, "VmRSS");
+/** The same at its peak so far. */
+export const peakMb = (pid: number): number => memoryMb(pid, "VmHWM");
 
 /** Processor time of a process so far, all its threads, milliseconds: what a call costs whoever else uses the machine. 0 where the system does not tell. */
 export function processorMs(pid: number): number {

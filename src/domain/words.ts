@@ -33,10 +33,10 @@ const SIGN = "(?:\\+\\+|#)";
 
 const tokenPattern = (letter: string) => `${THOUSANDS}|${letter}+(?:${SIGN}(?!${letter})|(?:${JOINT}${letter}+)*)`;
 const densePattern = new RegExp(DENSE, "v");
-/** True where the text holds a character of a script written without spaces. */
 const denseRun = new RegExp(`${DENSE}+`, "gv");
 /** The stretches of a text in scripts written without spaces. */
 export const denseRunsOf = (text: string): string[] => text.match(denseRun) ?? [];
+/** True where the text holds a character of such a script. */
 export const hasDenseScript = (text: string): boolean => densePattern.test(text);
 
 const asciiToken = new RegExp(tokenPattern("[a-zA-Z0-9]"), "g");

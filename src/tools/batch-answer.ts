@@ -6,6 +6,7 @@ import type { Overload } from "../services/observations/overload.ts";
 import type { ReadNotes } from "../services/observations/read-notes.ts";
 import type { Answer } from "./define.ts";
 import { fitRows } from "./fit.ts";
+import { round } from "./numbers.ts";
 
 /** What each of the two lists of a batch's answer may take; a hundred ids need 3,000 tokens besides. */
 const BATCH_LIST_TOKENS = 2_500;
@@ -14,13 +15,10 @@ const LONG_BATCH_LIST_TOKENS = 1_000;
 /** Warnings of a batch that goes over the limit of many entities. */
 const SHOWN_WARNINGS = 5;
 
-/** Similarities are single precision in the database: four digits are what they say. */
-export const rounded = (value: number) => Math.round(value * 10_000) / 10_000;
-
 export const shownConflict = ({ id, contentPreview, similarity, kind }: PossibleConflict) => ({
   id,
   content_preview: contentPreview,
-  similarity: rounded(similarity),
+  similarity: round(similarity),
   kind,
 });
 

@@ -3,11 +3,12 @@ import { invalid } from "../kernel/errors.ts";
 import { MAX_BATCH, observationSources, observationTypes } from "../services/observations/kinds.ts";
 import type { AddResult, Listing } from "../services/observations/observations.ts";
 import { readNotes } from "../services/observations/read-notes.ts";
-import { batchAnswer, overloadWarning, rounded, shownConflict } from "./batch-answer.ts";
+import { batchAnswer, overloadWarning, shownConflict } from "./batch-answer.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, CONTENT_CHARS, choice, entityName, filledText, flag, instant, int, listOf, offset, text, uuid } from "./fields.ts";
 import { fitRows, tokensLeft } from "./fit.ts";
 import { noteItem, wantedItem } from "./note-item.ts";
+import { round } from "./numbers.ts";
 
 /** Rows of a list by default; a timeline shows more, since a row of it says less. */
 const LIST_ROWS = 50;
@@ -85,7 +86,7 @@ export default defineTool({
           id: row.id,
           content: row.content,
           type: row.type,
-          importance: rounded(row.importance),
+          importance: round(row.importance),
           source: row.source,
           access_count: row.accessCount,
           created_at: row.createdAt,
@@ -136,7 +137,7 @@ export default defineTool({
           ...named(stored),
           actors,
           artifacts,
-          importance: rounded(stored.importance),
+          importance: round(stored.importance),
           started_at: stored.startedAt,
           ended_at: stored.endedAt,
           ...(a.trust === "quarantined" ? { trust: a.trust } : {}),
@@ -154,7 +155,7 @@ export default defineTool({
           content: row.content,
           actors: row.actors,
           artifacts: row.artifacts,
-          importance: rounded(row.importance),
+          importance: round(row.importance),
           started_at: row.startedAt,
           ended_at: row.endedAt,
         }));
@@ -173,7 +174,7 @@ export default defineTool({
                 id: row.id,
                 content: row.content,
                 observation_type: row.observationType,
-                importance: rounded(row.importance),
+                importance: round(row.importance),
                 version: row.version,
                 timestamp: row.at,
                 ...history(row.previousVersions),
@@ -184,7 +185,7 @@ export default defineTool({
                 content: row.content,
                 actors: row.actors,
                 artifacts: row.artifacts,
-                importance: rounded(row.importance),
+                importance: round(row.importance),
                 timestamp: row.at,
               },
         );
@@ -222,8 +223,8 @@ function added(result: AddResult, observationType: string): Answer {
         id: result.id,
         ...named(result),
         observation_type: observationType,
-        information_density: rounded(result.density),
-        importance: rounded(result.importance),
+        information_density: round(result.density),
+        importance: round(result.importance),
         tags: result.tags,
         overload_warning: result.overload === undefined ? null : overloadWarning(result.entityName, result.overload),
         superseded: result.overload?.retired ?? 0,
@@ -240,7 +241,7 @@ function added(result: AddResult, observationType: string): Answer {
         deduplicated: true,
         ...named(result),
         existing_id: result.existingId,
-        similarity: rounded(result.similarity),
+        similarity: round(result.similarity),
         existing_content: result.contentPreview,
         embedding: result.ready ? "ready" : "pending",
         message: "The entity has this text already, so nothing was stored. Pass force: true to store it all the same.",

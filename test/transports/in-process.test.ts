@@ -1,22 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { linkInProcess } from "../../src/transports/in-process.ts";
-import { createSmallServer } from "./small-server.ts";
-
-const owner = {
-  transport: "stdio",
-  principal: { kind: "owner" },
-  label: undefined,
-  machine: undefined,
-  protocolSession: undefined,
-  project: undefined,
-  directory: undefined,
-  profile: undefined,
-} as const;
+import { createSmallServer, ownerOnStdio } from "./small-server.ts";
 
 function start() {
   const server = createSmallServer();
   const out: string[] = [];
-  const link = linkInProcess("1.0.0", (send) => server.connect(owner, send));
+  const link = linkInProcess("1.0.0", (send) => server.connect(ownerOnStdio, send));
   let closed = 0;
   link.attach({ onLine: (text) => out.push(text), onBye: () => {}, onClosed: () => closed++ });
   const call = (id: number, name: string) => link.send(JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name } }));

@@ -18,6 +18,18 @@ export interface SmallServer extends McpServer {
 
 const text = (words: string, isError = false) => ({ content: [{ type: "text", text: words }], ...(isError ? { isError } : {}) });
 
+/** Whoever owns the memory, on the pipes of a process. */
+export const ownerOnStdio: PeerInfo = {
+  transport: "stdio",
+  principal: { kind: "owner" },
+  label: undefined,
+  machine: undefined,
+  protocolSession: undefined,
+  project: undefined,
+  directory: undefined,
+  profile: undefined,
+};
+
 export interface SmallServerOptions {
   readonly notes?: readonly string[];
   readonly version?: string;

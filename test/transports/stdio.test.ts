@@ -2,18 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createLogger, silentLogger } from "../../src/kernel/logger.ts";
 import { linkInProcess } from "../../src/transports/in-process.ts";
 import { type ClientOptions, serveClient } from "../../src/transports/stdio.ts";
-import { createSmallServer } from "./small-server.ts";
-
-const owner = {
-  transport: "stdio",
-  principal: { kind: "owner" },
-  label: undefined,
-  machine: undefined,
-  protocolSession: undefined,
-  project: undefined,
-  directory: undefined,
-  profile: undefined,
-} as const;
+import { createSmallServer, ownerOnStdio } from "./small-server.ts";
 
 /** A process's streams without the process: write text in, read parsed lines out. */
 function start(options: Partial<ClientOptions> = {}) {
@@ -35,7 +24,7 @@ function start(options: Partial<ClientOptions> = {}) {
       log: silentLogger,
       ...options,
     },
-    { open: async () => linkInProcess("1.0.0", (send) => server.connect(owner, send)), expectHeir: () => {} },
+    { open: async () => linkInProcess("1.0.0", (send) => server.connect(ownerOnStdio, send)), expectHeir: () => {} },
   );
   const lines = () =>
     out

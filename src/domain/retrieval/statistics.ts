@@ -6,7 +6,7 @@ const RESAMPLES = 2000;
 const SEED = 20_090_719;
 
 /** Deterministic generator of numbers in [0, 1): mulberry32. */
-function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -46,7 +46,7 @@ export interface Build {
 /** Rows of one page that is only read. */
 const PAGE = 1_000;
 
-/** One lock for each project; other advisory locks begin with 0x0CBA. */
+/** One lock for each project. Other advisory locks of ours begin with 0x0CBA: a project's id has 8 to b there (RFC 9562, variant), which keeps these apart. */
 const lockKey = (projectId: string | null): bigint =>
   BigInt.asIntN(64, 0x0cba_c0de_0000_0000n ^ BigInt(`0x${(projectId ?? "0").replaceAll("-", "").slice(-16)}`));
 
@@ -103,11 +103,11 @@ export function createBuilds(db: Database): Builds {
 
   /** Ends builds that somebody began: what was shown stays, what was not goes. */
   const clear = async (ctx: CallScope, pace: Pace) => {
-    const reading = buildOf(ctx, pace, "", "clear");
-    const unended = await reading.write((tx) => tx.all(unendedBuilds({ projectId: projectOf(ctx.scope) })));
+    const clearing = buildOf(ctx, pace, "", "clear");
+    const unended = await clearing.write((tx) => tx.all(unendedBuilds({ projectId: projectOf(ctx.scope) })));
     for (const { id, isOpen } of unended) {
       await inSlices(pace, ctx.signal, ROWS, (limit) =>
-        reading.write(async (tx) => {
+        clearing.write(async (tx) => {
           const marked = await tx.all(pendingRows({ build: id, limit }));
           if (marked.length === 0) return false;
           const of = (kind: PendingKind) => marked.filter((row) => row.kind === pendingKinds[kind]).map((row) => row.id);
@@ -120,7 +120,7 @@ export function createBuilds(db: Database): Builds {
           return true;
         }),
       );
-      await reading.write((tx) => tx.run(endBuild(id)));
+      await clearing.write((tx) => tx.run(endBuild(id)));
     }
   };
 
@@ -132,15 +132,16 @@ export function createBuilds(db: Database): Builds {
     await clear(ctx, pace);
     const id = newId();
     const build = buildOf(ctx, pace, id, "on");
-    const always = { ...ctx, signal: new AbortController().signal };
+    // Whoever gives the build up does not give up the clearing behind it.
+    const uncancelled = { ...ctx, signal: new AbortController().signal };
     try {
       await build.write((tx) => tx.run(openBuild({ id, projectId })));
       const done = await work(build);
-      await clear(always, pace);
+      await clear(uncancelled, pace);
       return done;
     } catch (error) {
       // Failed or cancelled: what was not shown goes now where it can, else with the next build.
-      await clear(always, pace).catch((cause: unknown) => {
+      await clear(uncancelled, pace).catch((cause: unknown) => {
         ctx.log.warn("what a failed build of code had written stays unseen until the next one takes it away", { cause: causeChain(cause) });
       });
       throw error;

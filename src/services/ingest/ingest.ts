@@ -99,15 +99,14 @@ function notesOf(
   const read = readNotes(
     facts.map((fact, index) => {
       const secret = allowSecret ? undefined : findSecret(`${fact.entityName}\n${fact.content}`);
+      const madeUp = !occurs(fact.entityName) ? "its subject" : !hasItsNames(fact.content) ? "a name in it" : undefined;
+      const isVouchedFor = isSupported(fact.content);
       if (secret !== undefined)
         refused.push({ index, reason: `refusing to write facts[${index}]: what looks like a ${secret.label} is in it` });
-      else if (!occurs(fact.entityName) || !hasItsNames(fact.content)) {
+      else if (madeUp !== undefined) {
         invented++;
-        const what = occurs(fact.entityName) ? "a name in it" : "its subject";
-        refused.push({ index, reason: `facts[${index}] was not stored: ${what} does not stand in the text` });
-      }
-      const isVouchedFor = isSupported(fact.content);
-      if (!isVouchedFor && refused.at(-1)?.index !== index) unsupported++;
+        refused.push({ index, reason: `facts[${index}] was not stored: ${madeUp} does not stand in the text` });
+      } else if (!isVouchedFor) unsupported++;
       return {
         entity_name: fact.entityName,
         content: fact.content,

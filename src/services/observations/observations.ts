@@ -1,7 +1,6 @@
 /** Observations as the tools see them: add one, add many, delete, list, and the timeline of an entity. */
 import type { PossibleConflict } from "../../domain/duplicate-gate.ts";
 import { cleanName, nameKey } from "../../domain/names.ts";
-import type { Trust } from "../../domain/trust.ts";
 import { type CallContext, projectOf } from "../../kernel/context.ts";
 import { type MemoryError, notFound } from "../../kernel/errors.ts";
 import type { Database, Tx } from "../../store/port.ts";
@@ -18,7 +17,7 @@ import { resolveEntity } from "../entities/resolve.ts";
 import { createKeyedTurns } from "../turns.ts";
 import type { Note } from "./kinds.ts";
 import type { Overload, Overloads } from "./overload.ts";
-import type { NoteStore, RefusedNote, StoredNote } from "./store.ts";
+import type { NoteOutcome, NoteStore, RefusedNote, StoredNote } from "./store.ts";
 
 /** What the entity of a note is called, and how it was asked for. */
 export interface Named {
@@ -30,26 +29,8 @@ export type AddResult = Named & {
   /** Milliseconds since the call began until words find the text. */
   readonly searchableMs: number;
 } & (
-    | {
-        readonly kind: "added";
-        readonly id: string;
-        readonly density: number;
-        readonly importance: number;
-        readonly tags: readonly string[];
-        readonly trust: Trust;
-        readonly chunks: number;
-        readonly possibleConflict: PossibleConflict | undefined;
-        readonly matchesQuarantined: readonly string[];
-        readonly overload: Overload | undefined;
-      }
-    | {
-        readonly kind: "duplicate";
-        readonly existingId: string;
-        readonly similarity: number;
-        readonly contentPreview: string;
-        readonly ready: boolean;
-      }
-    | { readonly kind: "reinforced"; readonly existingId: string; readonly ready: boolean }
+    | (Extract<NoteOutcome, { kind: "added" }> & { readonly density: number; readonly overload: Overload | undefined })
+    | Exclude<NoteOutcome, { kind: "added" }>
   );
 
 /** A note of a batch with the place it had in the caller's list. */

@@ -30,27 +30,28 @@ interface Seen {
   readonly density: number;
 }
 
-export type StoredNote = Seen &
-  (
-    | {
-        readonly kind: "added";
-        readonly id: string;
-        readonly importance: number;
-        readonly tags: readonly string[];
-        readonly trust: Trust;
-        readonly chunks: number;
-        readonly possibleConflict: PossibleConflict | undefined;
-        readonly matchesQuarantined: readonly string[];
-      }
-    | {
-        readonly kind: "duplicate";
-        readonly existingId: string;
-        readonly similarity: number;
-        readonly contentPreview: string;
-        readonly ready: boolean;
-      }
-    | { readonly kind: "reinforced"; readonly existingId: string; readonly ready: boolean }
-  );
+/** What became of a note. */
+export type NoteOutcome =
+  | {
+      readonly kind: "added";
+      readonly id: string;
+      readonly importance: number;
+      readonly tags: readonly string[];
+      readonly trust: Trust;
+      readonly chunks: number;
+      readonly possibleConflict: PossibleConflict | undefined;
+      readonly matchesQuarantined: readonly string[];
+    }
+  | {
+      readonly kind: "duplicate";
+      readonly existingId: string;
+      readonly similarity: number;
+      readonly contentPreview: string;
+      readonly ready: boolean;
+    }
+  | { readonly kind: "reinforced"; readonly existingId: string; readonly ready: boolean };
+
+export type StoredNote = Seen & NoteOutcome;
 
 /** A note whose entity cannot be told; the others go in. */
 export interface RefusedNote {

@@ -1,19 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Edge } from "../../../src/domain/graph/edges.ts";
 import { initialStrength } from "../../../src/domain/graph/edges.ts";
 import { predictedStrength, predictLinks, spreadActivation } from "../../../src/domain/graph/links.ts";
 import { normalizedRanks, pageRank } from "../../../src/domain/graph/pagerank.ts";
+import { edge } from "../../support/edges.ts";
 
-const edge = (from: string, to: string, strength = 1, more: Partial<Edge> = {}): Edge => ({
-  from,
-  to,
-  strength,
-  relation: "uses",
-  isBidirectional: false,
-  provenance: "extracted",
-  ...more,
-});
 const rounded = (map: ReadonlyMap<string, number>) => Array.from(map, ([node, value]) => [node, Number(value.toFixed(4))]);
 
 describe("predicted links", () => {

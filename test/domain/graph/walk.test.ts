@@ -1,18 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { explainEffect } from "../../../src/domain/graph/causes.ts";
-import type { Edge } from "../../../src/domain/graph/edges.ts";
 import { bestPaths, clampDepth, inferConnections, pathText, reachableFrom } from "../../../src/domain/graph/walk.ts";
-
-const edge = (from: string, to: string, strength = 1, more: Partial<Edge> = {}): Edge => ({
-  from,
-  to,
-  strength,
-  relation: "uses",
-  isBidirectional: false,
-  provenance: "extracted",
-  ...more,
-});
+import { edge } from "../../support/edges.ts";
 
 /** The cyclic graph of the specification. */
 const cyclic = [edge("A", "B"), edge("A", "C"), edge("B", "D", 0.5), edge("C", "D", 0.8), edge("D", "A"), edge("C", "E", 0.4)];

@@ -8,6 +8,7 @@ import { hasCurrentCompact, loadTokenizer, prepareTokenizer } from "../../../src
 import { charsMapBytes } from "../../support/charsmap-bytes.ts";
 import { sharedDirectory } from "../../support/shared.ts";
 import { writeTinyModel } from "../../support/tiny-model.ts";
+import { byteLevelBpe } from "./byte-level-bpe.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -134,17 +135,7 @@ test("where the model's directory takes no file, the vocabulary goes to the othe
 });
 
 test("a tokenizer that has no compact form goes through the library, and that is remembered", async () => {
-  await tokenizerWith({
-    normalizer: null,
-    pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true },
-    decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
-    model: {
-      type: "BPE",
-      unk_token: null,
-      vocab: { "<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, a: 4, b: 5, ab: 6, Ġ: 7 },
-      merges: ["a b"],
-    },
-  });
+  await tokenizerWith(byteLevelBpe);
   expect(await prepareTokenizer({ directory })).toBe("written");
   expect(await hasCurrentCompact({ directory })).toBe(true);
   const { encoder, form } = await loadTokenizer({ directory });

@@ -8,6 +8,7 @@ import { loadTokenizer } from "../../../src/inference/tokenizer/load.ts";
 import { assemblePair, longestFirst } from "../../../src/inference/tokenizer/pair.ts";
 import { sharedDirectory } from "../../support/shared.ts";
 import { writeTinyModel } from "../../support/tiny-model.ts";
+import { byteLevelBpe } from "./byte-level-bpe.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -150,17 +151,7 @@ describe("two texts in the frame of", () => {
   });
 
   test("the general library, where there is no compact form", async () => {
-    await withPostProcessor("unigram", {
-      normalizer: null,
-      pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: true },
-      decoder: { type: "ByteLevel", add_prefix_space: true, trim_offsets: true, use_regex: true },
-      model: {
-        type: "BPE",
-        unk_token: null,
-        vocab: { "<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, a: 4, b: 5, ab: 6, Ġ: 7 },
-        merges: ["a b"],
-      },
-    });
+    await withPostProcessor("unigram", byteLevelBpe);
     const { encoder, form } = await loadTokenizer({ directory });
     expect(form).toBe("library");
     expect(encoder.encodePair("ab ba", "ba", NO_LIMIT)).toEqual({
