@@ -51,11 +51,7 @@ await using home = await emptyHome();
 await oneShot(home, firstCall);
 const cold: number[] = [];
 for (let i = 0; i < 8; i++) {
-  const pid = home.daemonPid();
-  if (pid !== undefined) {
-    process.kill(pid, "SIGTERM");
-    while (residentMb(pid) > 0) await Bun.sleep(10);
-  }
+  await home.endDaemon();
   cold.push(
     await oneShot(home, [{ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "cuba_faro", arguments: { query: "x" } } }]),
   );
