@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { secretSteps } from "../kernel/secrets.ts";
 import type { Steps } from "../kernel/steps.ts";
-import { charCount, isStorable } from "../kernel/text.ts";
+import { charCount } from "../kernel/text.ts";
 import { type ArtifactFacts, artifactEvents, CONTENT_BYTES, type Stored } from "../services/artifacts.ts";
 import { type Answer, action, defineTool, refuseSecrets } from "./define.ts";
-import { allowSecret, clamped, int, offset } from "./fields.ts";
-import { fitRows, tokensLeft } from "./fit.ts";
+import { allowSecret, clamped, int, offset, storableText } from "./fields.ts";
+import { fitRows, readOn, tokensLeft } from "./fit.ts";
 
 const PATH_BYTES = 512;
 const LIST_ROWS = 100;
@@ -16,16 +16,11 @@ const DEFAULT_LEASE = 60;
 /** Characters read for one answer: English text needs some 40,000 to fill one. */
 const SLICE_CHARS = 60_000;
 
-const storable = "storable text: a NUL character or half a surrogate pair cannot be kept";
-const path = z
-  .string()
-  .refine(isStorable, { message: storable })
+const path = storableText()
   .refine((value) => value !== "" && Buffer.byteLength(value) <= PATH_BYTES, { message: `a path of 1 to ${PATH_BYTES} bytes` })
   .meta({ description: "logical path, e.g. notes/plan.md", maxLength: PATH_BYTES });
 const body = (describe: string) =>
-  z
-    .string()
-    .refine(isStorable, { message: storable })
+  storableText()
     .refine((value) => Buffer.byteLength(value) <= CONTENT_BYTES, { message: `text of at most ${CONTENT_BYTES} bytes` })
     .describe(describe);
 
@@ -40,7 +35,7 @@ export default defineTool({
   actions: {
     list: action({
       input: z.object({
-        prefix: z.string().refine(isStorable, { message: storable }).describe("list: how paths begin").optional(),
+        prefix: storableText().describe("list: how paths begin").optional(),
         limit: clamped(1, MOST_ROWS, "list: most rows (100)").optional(),
         offset: offset.optional(),
       }),
@@ -52,7 +47,7 @@ export default defineTool({
           action: "list",
           artifacts: page.rows,
           count: page.rows.length,
-          ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+          ...readOn(page),
         };
       },
     }),

@@ -1,25 +1,16 @@
 import { z } from "zod";
-import { canonicalJson } from "../kernel/canonical-json.ts";
 import type { AuditVerdict } from "../services/audit.ts";
 import { type Answer, action, defineTool } from "./define.ts";
-import { allowSecret, clamped, filledText, offset } from "./fields.ts";
-import { fitRows } from "./fit.ts";
+import { allowSecret, clamped, filledText, offset, storedObject } from "./fields.ts";
+import { fitRows, readOn } from "./fit.ts";
 
 const ACTION_CHARS = 200;
-/** Serialised, bytes; so that one event always fits into an answer. */
-const PAYLOAD_BYTES = 8_192;
+/** So that one event always fits into an answer. */
+const PAYLOAD_KIB = 8;
 /** Events shown where nothing else was asked for, and at most. */
 const TAIL_ROWS = 20;
 const MOST_TAIL_ROWS = 200;
 const MOST_WALKED = 1_000_000;
-
-const isKept = (value: unknown): boolean => {
-  try {
-    return Buffer.byteLength(canonicalJson(value)) <= PAYLOAD_BYTES;
-  } catch {
-    return false;
-  }
-};
 
 /** One range for two actions; `tail` takes less of it. */
 const limit = clamped(1, MOST_WALKED, "verify: rows to check (all); tail: rows (20, at most 200)").optional();
@@ -36,11 +27,7 @@ export default defineTool({
     append: action({
       input: z.object({
         event_action: filledText(ACTION_CHARS, "append: event type"),
-        payload: z
-          .record(z.string(), z.unknown())
-          .refine(isKept, { message: "an object of at most 8 KiB as JSON, without NUL characters and numbers beyond 2^53" })
-          .meta({ description: "append: any JSON object" })
-          .default({}),
+        payload: storedObject(PAYLOAD_KIB, "append: any JSON object").default({}),
         ...allowSecret,
       }),
       secretGate: ["event_action", "payload"],
@@ -64,7 +51,7 @@ export default defineTool({
           action: "tail",
           entries: page.rows,
           count: page.rows.length,
-          ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+          ...readOn(page),
         };
       },
     }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { action, defineTool } from "./define.ts";
 import { choice, clamped, offset, uuid } from "./fields.ts";
-import { fitRows } from "./fit.ts";
+import { fitRows, readOn } from "./fit.ts";
 import { round } from "./numbers.ts";
 
 const HISTORY_ROWS = 20;
@@ -60,7 +60,7 @@ export default defineTool({
           action: "history",
           entries: page.rows,
           count: page.rows.length,
-          ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+          ...readOn(page),
         };
       },
     }),

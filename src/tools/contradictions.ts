@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { action, defineTool } from "./define.ts";
 import { entityName, number, offset } from "./fields.ts";
-import { fitRows } from "./fit.ts";
+import { fitRows, readOn } from "./fit.ts";
 import { round } from "./numbers.ts";
 
 export default defineTool({
@@ -37,7 +37,7 @@ export default defineTool({
           entity_name: scan.entity ?? a.entity_name ?? null,
           contradictions: page.rows,
           count: page.rows.length,
-          ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+          ...readOn(page),
           ...(scan.note === undefined ? {} : { note: scan.note }),
           ...(scan.hasUnjudged ? { suggestion: "cuba_juez action=judge_pair decides a pair, scan_entity those whose words differ." } : {}),
         };

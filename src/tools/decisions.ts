@@ -2,7 +2,7 @@ import { z } from "zod";
 import { DECISIONS_ENTITY, type Decision } from "../services/decisions.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, clamped, filledText, listOf, offset, text } from "./fields.ts";
-import { fitRows } from "./fit.ts";
+import { fitRows, readOn } from "./fit.ts";
 import { round } from "./numbers.ts";
 
 const TITLE_CHARS = 300;
@@ -10,11 +10,12 @@ const TITLE_CHARS = 300;
 const PART_CHARS = 9_900;
 const QUERY_CHARS = 2_000;
 const MOST_ALTERNATIVES = 50;
-/** Decisions shown at once. */
+/** Decisions shown where nothing else was asked for, and at most. */
 const QUERY_ROWS = 10;
 const LIST_ROWS = 20;
+const MOST_ROWS = 50;
 
-const shown = { limit: clamped(1, 50, "query, list: most rows").optional(), offset: offset.optional() };
+const shown = { limit: clamped(1, MOST_ROWS, "query, list: most rows").optional(), offset: offset.optional() };
 
 export default defineTool({
   name: "cuba_decreto",
@@ -85,6 +86,6 @@ async function page(
     action: act,
     [key]: fitting.rows,
     count: fitting.rows.length,
-    ...(fitting.truncated ? { truncated: true, total: fitting.total, next: fitting.next } : {}),
+    ...readOn(fitting),
   };
 }

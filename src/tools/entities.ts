@@ -7,7 +7,9 @@ import { allowSecret, choice, entityName, flag, int, offset } from "./fields.ts"
 import { ANSWER_TOKENS, fitRows, tokensLeft } from "./fit.ts";
 import { round } from "./numbers.ts";
 
+/** Observations shown where nothing else was asked for, and at most. */
 const OBSERVATIONS = 50;
+const MOST_OBSERVATIONS = 200;
 /** What the relations of an entity may take of an answer; a hundred of them with long names would leave nothing for the text. */
 const RELATION_TOKENS = ANSWER_TOKENS / 4;
 
@@ -59,7 +61,11 @@ export default defineTool({
       run: async (ctx, a, { entities }) => deleted(await entities.remove(ctx, a.name, a.confirm ?? false)),
     }),
     get: action({
-      input: z.object({ name, limit: int(1, 200, "get: most observations, default 50").optional(), offset: offset.optional() }),
+      input: z.object({
+        name,
+        limit: int(1, MOST_OBSERVATIONS, "get: most observations, default 50").optional(),
+        offset: offset.optional(),
+      }),
       run: async (ctx, a, { entities }) => {
         const start = a.offset ?? 0;
         const view = await entities.get(ctx, a.name, { limit: a.limit ?? OBSERVATIONS, offset: start });

@@ -4,7 +4,7 @@ import { redact } from "../kernel/secrets.ts";
 import type { TrustedKind } from "../services/feedback.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, CONTENT_CHARS, choice, clamped, entityName, filledText, offset, uuid } from "./fields.ts";
-import { fitRows, tokensLeft } from "./fit.ts";
+import { fitRows, fitText, tokensLeft } from "./fit.ts";
 
 /** Rows of each list where nothing else was asked for, and at most. */
 const PENDING_ROWS = 20;
@@ -70,12 +70,10 @@ export default defineTool({
         ...allowSecret,
       }),
       secretGate: ["correction"],
-      run: async (ctx, a, { feedback }) => ({
-        action: "correct",
-        observation_id: a.observation_id,
-        new_content: a.correction,
-        versioned: await feedback.correct(ctx, a.observation_id, a.correction),
-      }),
+      run: async (ctx, a, { feedback }) => {
+        const versioned = await feedback.correct(ctx, a.observation_id, a.correction);
+        return { action: "correct", observation_id: a.observation_id, ...(await fitText("new_content", a.correction)), versioned };
+      },
     }),
     promote: action({
       input: judged.extend(allowSecret),

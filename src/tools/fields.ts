@@ -1,6 +1,7 @@
 /** Building blocks of tool inputs. Lengths count code points; what JSON Schema cannot say stands in the refinement beside it. */
 import { z } from "zod";
 import { parseInstant } from "../domain/timestamps.ts";
+import { canonicalJson } from "../kernel/canonical-json.ts";
 import { isUuid } from "../kernel/ids.ts";
 import { charCount, isBlank, isStorable } from "../kernel/text.ts";
 
@@ -8,31 +9,29 @@ import { charCount, isBlank, isStorable } from "../kernel/text.ts";
 export const CONTENT_CHARS = 10_000;
 /** Longest entity name, code points. */
 export const NAME_CHARS = 200;
+/** Longest free label of an error, code points. */
+export const LABEL_CHARS = 200;
 
-const unstorable = "storable text: a NUL character or half a surrogate pair cannot be kept";
+/** Text that the database keeps as it is. */
+export const storableText = () =>
+  z.string().refine(isStorable, { message: "storable text: a NUL character or half a surrogate pair cannot be kept" });
 
 /** Text of `least` to `most` code points. */
 export const text = (least: number, most: number, describe: string) =>
-  z
-    .string()
-    .refine(isStorable, { message: unstorable })
+  storableText()
     .refine((value) => charCount(value) <= most && charCount(value) >= least, { message: "length" })
     .meta({ description: describe, minLength: least, maxLength: most });
 
 /** Text that must hold more than white space. */
 export const filledText = (most: number, describe: string) =>
-  z
-    .string()
-    .refine(isStorable, { message: unstorable })
+  storableText()
     .refine((value) => !isBlank(value), { message: "text that is not blank" })
     .refine((value) => charCount(value) <= most, { message: "length" })
     .meta({ description: describe, minLength: 1, maxLength: most });
 
 /** Text of any length that holds more than white space; whoever takes it says how much is kept. */
 export const longText = (describe: string) =>
-  z
-    .string()
-    .refine(isStorable, { message: unstorable })
+  storableText()
     .refine((value) => !isBlank(value), { message: "text that is not blank" })
     .meta({ description: describe, minLength: 1 });
 
@@ -54,6 +53,23 @@ export const number = (least: number, most: number, describe: string) => z.numbe
 export const listOf = <T extends z.ZodType>(item: T, least: number, most: number, describe: string) =>
   z.array(item).min(least).max(most).describe(describe);
 export const object = (describe: string) => z.record(z.string(), z.unknown()).describe(describe);
+
+/** True for JSON that the database gives back as it came, and not more of it. */
+const isKept = (value: unknown, mostBytes: number): boolean => {
+  try {
+    return Buffer.byteLength(canonicalJson(value)) <= mostBytes;
+  } catch {
+    return false;
+  }
+};
+/** A JSON object of at most so many KiB, serialised. */
+export const storedObject = (mostKib: number, describe: string) =>
+  z
+    .record(z.string(), z.unknown())
+    .refine((value) => isKept(value, mostKib * 1_024), {
+      message: `an object of at most ${mostKib} KiB as JSON, without NUL characters and numbers beyond 2^53`,
+    })
+    .meta({ description: describe });
 /** An instant with its zone, RFC 3339; partial dates are refused. */
 export const instant = (describe: string) =>
   z

@@ -2,7 +2,7 @@
  * How much of a list an answer shows (`tools-maintenance.md` §1.6): no answer above 10,000 tokens. Lists lose whole rows from the end of
  * their order; a single text too long for an answer is cut on a code point. What is cut says so, with the total and how to read on.
  */
-import { firstChars } from "../kernel/text.ts";
+import { charCount, firstChars } from "../kernel/text.ts";
 import { mostTokens, tokenCounter } from "../kernel/tokens.ts";
 
 /** Ceiling of one answer, cl100k tokens. */
@@ -22,8 +22,8 @@ export interface Shelf<T extends Row> {
   readonly offset: number;
   /** Tokens that this list may take; the whole answer by default. */
   readonly budget?: number;
-  /** The text of a row that may be cut when the first row alone is too long. */
-  readonly long?: keyof T & string;
+  /** The text of a row that may be cut when the first row alone is too long; of several the first one first. */
+  readonly long?: (keyof T & string) | readonly (keyof T & string)[];
   /** The caller asked for one row: it comes whole, however long. */
   readonly whole?: boolean;
 }
@@ -38,6 +38,10 @@ export interface Page<T extends Row> {
   /** Tokens these rows take at most. */
   readonly tokens: number;
 }
+
+/** What an answer says of a list that does not end with it; nothing where it does. */
+export const readOn = ({ truncated, total, next }: Pick<Page<Row>, "truncated" | "total" | "next">): Row =>
+  truncated ? { truncated, total, next } : {};
 
 /** Tokens that the other keys of an answer leave for its list. */
 export async function tokensLeft(rest: Row, lists = 1): Promise<number> {
@@ -80,19 +84,22 @@ export async function fitRows<T extends Row>(shelf: Shelf<T>): Promise<Page<T>> 
   return page([cut], count(JSON.stringify(cut)), true);
 }
 
-/** The row with its long text cut until it fits; unchanged where it has none. */
-function cutRow<T extends Row>(row: T, field: (keyof T & string) | undefined, budget: number, count: (text: string) => number) {
-  const text = field === undefined ? undefined : row[field];
-  if (field === undefined || typeof text !== "string") return row;
-  const chars = Array.from(text).length;
-  let cut = { ...row, content_chars: chars, content_truncated: true as const };
-  for (let keep = chars; keep > 0; ) {
-    const tokens = count(JSON.stringify(cut));
-    if (tokens <= budget) break;
-    // Tokens are nearly even over a text: the proportion lands close, a little less lands below.
-    keep = Math.min(keep - 1, Math.floor(keep * Math.min(0.98, (budget / tokens) * 0.97)));
-    cut = { ...cut, [field]: firstChars(text, keep) };
-  }
+/** The row with its long texts cut until it fits; unchanged where it has none. */
+function cutRow<T extends Row>(row: T, long: Shelf<T>["long"] = [], budget: number, count: (text: string) => number) {
+  const fields = (typeof long === "string" ? [long] : long).flatMap((field) => {
+    const text = row[field];
+    return typeof text === "string" ? [{ field, text, chars: charCount(text) }] : [];
+  });
+  if (fields.length === 0) return row;
+  let cut = { ...row, content_chars: fields.reduce((sum, { chars }) => sum + chars, 0), content_truncated: true as const };
+  for (const { field, text, chars } of fields)
+    for (let keep = chars; keep > 0; ) {
+      const tokens = count(JSON.stringify(cut));
+      if (tokens <= budget) return cut;
+      // Tokens are nearly even over a text: the proportion lands close, a little less lands below.
+      keep = Math.min(keep - 1, Math.floor(keep * Math.min(0.98, (budget / tokens) * 0.97)));
+      cut = { ...cut, [field]: firstChars(text, keep) };
+    }
   return cut;
 }
 

@@ -5,7 +5,9 @@ import { clamped, entityName } from "./fields.ts";
 import { fitRows, tokensLeft } from "./fit.ts";
 import { round } from "./numbers.ts";
 
-const MOST = 50;
+/** Causes shown where nothing else was asked for, and at most. */
+const CAUSES = 10;
+const MOST_CAUSES = 50;
 
 export default defineTool({
   name: "cuba_hipotesis",
@@ -21,7 +23,7 @@ export default defineTool({
       input: z.object({
         effect: entityName("entity to be explained"),
         max_depth: clamped(1, MAX_DEPTH, "steps").default(DEFAULT_DEPTH),
-        limit: clamped(1, MOST, "most causes").default(10),
+        limit: clamped(1, MOST_CAUSES, "most causes").default(CAUSES),
       }),
       run: async (ctx, a, { hypotheses }) => {
         const found = await hypotheses.explain(ctx, a.effect, a.max_depth);
@@ -42,7 +44,11 @@ export default defineTool({
           hypotheses: shown,
           count: shown.length,
           ...(isCut || !found.complete
-            ? { truncated: true, total: found.hypotheses.length, next: isCut && a.limit < MOST ? { limit: MOST } : { max_depth: 1 } }
+            ? {
+                truncated: true,
+                total: found.hypotheses.length,
+                next: isCut && a.limit < MOST_CAUSES ? { limit: MOST_CAUSES } : { max_depth: 1 },
+              }
             : {}),
           ...(found.isKnown ? {} : { note: `Entity '${found.effect}' is not known here. cuba_faro scope=entities finds names.` }),
         };

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { cleanName } from "../domain/names.ts";
 import { kindOfParagraph, paragraphsOf } from "../domain/paragraphs.ts";
 import { invalid } from "../kernel/errors.ts";
-import { charCount, isBlank, isStorable } from "../kernel/text.ts";
+import { charCount, isBlank } from "../kernel/text.ts";
 import type { ExtractResult } from "../services/ingest/ingest.ts";
 import { MAX_CONTENT_CHARS } from "../services/observations/kinds.ts";
 import type { BatchResult } from "../services/observations/observations.ts";
 import { readNotes } from "../services/observations/read-notes.ts";
 import { batchAnswer } from "./batch-answer.ts";
 import { type Answer, action, defineTool } from "./define.ts";
-import { allowSecret, entityName, flag, listOf } from "./fields.ts";
+import { allowSecret, entityName, flag, listOf, storableText } from "./fields.ts";
 import { fitRows } from "./fit.ts";
 import { sameNoteItem, wantedItem } from "./note-item.ts";
 
@@ -20,10 +20,7 @@ const EXTRACT_CHARS = 60_000;
 /** What the list of relations that could not be written may take. */
 const UNLINKED_TOKENS = 1_000;
 
-const storable = z
-  .string()
-  .refine(isStorable, { message: "storable text: a NUL character or half a surrogate pair cannot be kept" })
-  .refine((value) => !isBlank(value), { message: "text that is not blank" });
+const filled = storableText().refine((value) => !isBlank(value), { message: "text that is not blank" });
 /** The two actions publish one parameter; only a model's text has a longest length. */
 const textMeta = { description: "parse, auto_extract", minLength: 1 };
 
@@ -69,7 +66,7 @@ export default defineTool({
       },
     }),
     parse: action({
-      input: z.object({ entity_name: entityName("parse: what it is about"), text: storable.meta(textMeta), untrusted, ...allowSecret }),
+      input: z.object({ entity_name: entityName("parse: what it is about"), text: filled.meta(textMeta), untrusted, ...allowSecret }),
       secretGate: ["text", "entity_name"],
       run: async (ctx, a, { observations }) => {
         const name = cleanName(a.entity_name, "entity_name");
@@ -111,7 +108,7 @@ export default defineTool({
     }),
     auto_extract: action({
       input: z.object({
-        text: storable
+        text: filled
           .refine((value) => charCount(value) <= EXTRACT_CHARS, { message: `text of at most ${EXTRACT_CHARS} characters; split it` })
           .meta(textMeta),
         entity_hint: entityName("auto_extract: subject").optional(),
@@ -161,7 +158,7 @@ async function extracted(result: ExtractResult, untrusted: boolean): Promise<Ans
   if (found.facts.length === 0) return { ...head, extracted: 0, added: 0, ...rest, note: emptyNote(result, untrusted) };
   // What overload retired is told by its warning; here the word means what the judge retired.
   const { superseded: _, ...batch } = await ingested(stored, read, found.facts.length);
-  const add = found.facts.length - invented - superseded - (undecided ?? 0);
+  const add = read.notes.length - superseded - (undecided ?? 0);
   return {
     ...head,
     extracted: found.facts.length,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EPISODE_DECAY } from "../domain/strength/decay.ts";
+import { EPISODE_DECAY, halfLifeDays } from "../domain/strength/decay.ts";
 import { MemoryError, present } from "../kernel/errors.ts";
 import { firstChars } from "../kernel/text.ts";
 import { COMMUNITY_ALGORITHM } from "../services/analytics/node-metrics.ts";
@@ -49,9 +49,9 @@ export default defineTool({
           decayed: count,
           project_scoped: isProjectScoped(ctx.scope),
           stratification: {
-            "fact/preference": "30d base halflife",
-            "error/solution": "14d base halflife",
-            "context/tool_usage": "7d base halflife",
+            "fact/preference": `${halfLifeDays("fact")}d base halflife`,
+            "error/solution": `${halfLifeDays("error")}d base halflife`,
+            "context/tool_usage": `${halfLifeDays("context")}d base halflife`,
             "decision/lesson": "never decay",
           },
           formula: "importance * 2^(-days / (base_halflife * (1 + ln(1 + access_count))))",

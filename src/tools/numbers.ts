@@ -1,2 +1,2 @@
-/** Similarities and scores are single precision in the database: four digits are what they say. */
+/** Four digits of a similarity or a score: single precision in the database says no more, and more would look exact. */
 export const round = (value: number): number => Math.round(value * 10_000) / 10_000;

@@ -2,12 +2,13 @@ import { z } from "zod";
 import { firstChars } from "../kernel/text.ts";
 import type { PastError, Resemblance } from "../services/errors.ts";
 import { type Answer, action, defineTool } from "./define.ts";
-import { clamped, filledText, flag, offset, text } from "./fields.ts";
-import { fitRows, tokensLeft } from "./fit.ts";
+import { clamped, filledText, flag, LABEL_CHARS, offset, text } from "./fields.ts";
+import { fitRows, readOn, tokensLeft } from "./fit.ts";
 import { round } from "./numbers.ts";
 
-/** Errors shown where nothing else was asked for. */
+/** Errors shown where nothing else was asked for, and at most. */
 const ROWS = 20;
+const MOST_ROWS = 50;
 /** Of a message, code points. */
 const MESSAGE_PREVIEW = 200;
 /** Of a solution beside a warning, code points. */
@@ -27,10 +28,10 @@ export default defineTool({
   only: action({
     input: z.object({
       query: filledText(QUERY_CHARS, "words of the error or of its solution"),
-      project: text(0, 200, "only errors with this label of cuba_alarma").optional(),
+      project: text(0, LABEL_CHARS, "only errors with this label of cuba_alarma").optional(),
       resolved_only: flag("only errors with a solution").default(false),
       proposed_action: text(0, QUERY_CHARS, "what you are about to do").optional(),
-      limit: clamped(1, 50, "most rows").default(ROWS),
+      limit: clamped(1, MOST_ROWS, "most rows").default(ROWS),
       offset: offset.optional(),
     }),
     run: async (ctx, a, { errors }) => {
@@ -51,7 +52,7 @@ export default defineTool({
         ...head,
         count: page.rows.length,
         results: page.rows,
-        ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+        ...readOn(page),
       };
     },
   }),

@@ -16,8 +16,13 @@ const SEARCH_ROWS = 5;
 const MOST_FOUND = 25;
 const LIST_ROWS = 20;
 const MOST_LISTED = 100;
-/** Of the steps beside other recipes, bytes as JSON; `get` shows them all. */
+/** Of the steps beside other recipes, bytes as JSON; `get` shows them all. One that is longer alone has as many tokens. */
 const STEPS_PREVIEW = 3_000;
+/** What the texts of a recipe may take beside its steps, tokens; only scripts with several tokens a sign reach it. */
+const TEXTS_TOKENS = 5_000;
+/** What is cut first where a recipe, or a step of it, is too long for an answer. */
+const longTexts = ["verification", "preconditions", "trigger"] as const;
+const longParts = ["run", "expect", "do"] as const;
 
 const step = z.object({
   do: filledText(SAY_CHARS, ""),
@@ -47,7 +52,7 @@ export default defineTool({
       secretGate: ["name", "trigger", "steps", "preconditions", "verification"],
       run: async (ctx, { allow_secret: _, ...recipe }, { procedures }) => {
         const stored = await procedures.put(ctx, recipe);
-        return { action: "add", ...preview(stored), created: stored.created };
+        return { action: "add", ...(await one(stored)), created: stored.created };
       },
     }),
     get: action({
@@ -68,14 +73,14 @@ export default defineTool({
           query: a.query,
           ...(found.lost === undefined ? {} : { degraded: true, degraded_reason: found.lost }),
         };
-        return await page(head, found.rows.map(hit), found.total, start);
+        return await page(head, await Promise.all(found.rows.map(hit)), found.total, start);
       },
     }),
     outcome: action({
       input: z.object({ name, success: flag("outcome: whether it worked") }),
       run: async (ctx, a, { procedures }) => ({
         action: "outcome",
-        ...preview(await procedures.outcome(ctx, a.name, a.success)),
+        ...(await one(await procedures.outcome(ctx, a.name, a.success))),
         ...(a.success ? {} : { hint: "add the same name with better steps to correct it; its record is kept" }),
       }),
     }),
@@ -84,7 +89,7 @@ export default defineTool({
       run: async (ctx, a, { procedures }) => {
         const start = a.offset ?? 0;
         const found = await procedures.list(ctx, { limit: a.limit ?? LIST_ROWS, offset: start });
-        return await page({ action: "list" }, found.rows.map(preview), found.total, start);
+        return await page({ action: "list" }, await Promise.all(found.rows.map(preview)), found.total, start);
       },
     }),
     delete: action({
@@ -110,25 +115,40 @@ const facts = (recipe: Procedure) => ({
 });
 
 /** A recipe with as many of its steps as have room beside others, at least one. */
-function preview(recipe: Procedure): Answer {
-  const steps: Step[] = [];
+async function preview(recipe: Procedure) {
+  const some: Step[] = [];
   let bytes = 0;
   for (const each of recipe.steps) {
     bytes += Buffer.byteLength(JSON.stringify(each));
-    if (steps.length > 0 && bytes > STEPS_PREVIEW) break;
-    steps.push(each);
+    if (some.length > 0 && bytes > STEPS_PREVIEW) break;
+    some.push(each);
   }
-  const cut = steps.length < recipe.steps.length;
-  return { ...facts(recipe), steps, ...(cut ? { steps_total: recipe.steps.length, steps_truncated: true } : {}) };
+  const total = recipe.steps.length;
+  const { rows: steps } = await fitRows({
+    rows: some.map((each) => ({ ...each })),
+    total,
+    offset: 0,
+    budget: STEPS_PREVIEW,
+    long: longParts,
+  });
+  return { ...facts(recipe), steps, ...(steps.length < total ? { steps_total: total, steps_truncated: true } : {}) };
 }
 
-const hit = (recipe: FoundProcedure): Answer => ({ ...preview(recipe), similarity: round(recipe.likeness) });
+const hit = async (recipe: FoundProcedure) => ({ ...(await preview(recipe)), similarity: round(recipe.likeness) });
+
+/** A recipe that is the answer. */
+async function one(recipe: Procedure): Promise<Answer> {
+  const { rows } = await fitRows({ rows: [await preview(recipe)], total: 1, offset: 0, long: longTexts });
+  return rows[0] ?? {};
+}
 
 /** Steps are shown twice, as data and as text for people, so each list may take half of the room. */
 async function whole(recipe: Procedure, start: number): Promise<Answer> {
-  const head = { action: "get", ...facts(recipe) };
+  const texts = await fitRows({ rows: [facts(recipe)], total: 1, offset: 0, budget: TEXTS_TOKENS, long: longTexts });
+  const head = { action: "get", ...texts.rows[0] };
   const steps = recipe.steps.slice(start).map((each, at) => ({ ...each, at: start + at }));
-  const shown = await fitRows({ rows: steps, total: recipe.steps.length, offset: start, budget: await tokensLeft(head, 2), long: "run" });
+  const budget = await tokensLeft(head, 2);
+  const shown = await fitRows({ rows: steps, total: recipe.steps.length, offset: start, budget, long: longParts });
   return {
     ...head,
     steps: shown.rows.map(({ at: _, ...each }) => each),
@@ -149,8 +169,8 @@ function markdown(each: Step, number: number): string {
   return lines.join("\n");
 }
 
-async function page(head: Answer, rows: readonly Answer[], total: number, start: number): Promise<Answer> {
-  const shown = await fitRows({ rows, total, offset: start, budget: await tokensLeft(head), long: "preconditions" });
+async function page(head: Answer, rows: readonly Awaited<ReturnType<typeof preview>>[], total: number, start: number): Promise<Answer> {
+  const shown = await fitRows({ rows, total, offset: start, budget: await tokensLeft(head), long: longTexts });
   return {
     ...head,
     count: shown.rows.length,

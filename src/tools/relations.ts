@@ -6,9 +6,11 @@ import type { PredictResult } from "../services/relations/relations.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { choice, clamped, entityName, flag, offset } from "./fields.ts";
 import { fitRows, tokensLeft } from "./fit.ts";
+import { round } from "./numbers.ts";
 
-/** Digits after the point of scores: enough to order, too few to look exact. */
-const round = (value: number) => Math.round(value * 10_000) / 10_000;
+/** Likely links shown where nothing else was asked for, and at most. */
+const SUGGESTIONS = 10;
+const MOST_SUGGESTIONS = 50;
 
 const from = entityName("create, delete: where the relation starts");
 const to = entityName("create, delete: where it ends");
@@ -48,7 +50,7 @@ export default defineTool({
           relation_type: a.relation_type,
           bidirectional: stored.bidirectional,
           created: stored.created,
-          strength: stored.strength,
+          strength: round(stored.strength),
           provenance: stored.provenance,
         };
       },
@@ -115,7 +117,7 @@ export default defineTool({
       input: z.object({
         entity_name: entityName("predict").optional(),
         start_entity: start.optional(),
-        limit: clamped(1, 50, "predict: most suggestions").default(10),
+        limit: clamped(1, MOST_SUGGESTIONS, "predict: most suggestions").default(SUGGESTIONS),
         persist: flag("predict: store the suggestions with provenance 'predicted'").default(false),
         relation_type: relation.optional(),
       }),

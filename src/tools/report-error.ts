@@ -1,28 +1,16 @@
 import { z } from "zod";
-import { canonicalJson } from "../kernel/canonical-json.ts";
 import { firstChars } from "../kernel/text.ts";
 import { type KnownSolution, MESSAGE_CHARS } from "../services/errors.ts";
 import { shownReminder } from "../services/reminders.ts";
 import { action, defineTool } from "./define.ts";
-import { allowSecret, longText, text } from "./fields.ts";
+import { allowSecret, LABEL_CHARS, longText, storedObject, text } from "./fields.ts";
 import { round } from "./numbers.ts";
 
 const TYPE_CHARS = 200;
-const LABEL_CHARS = 200;
-/** Serialised, bytes. */
-const CONTEXT_BYTES = 65_536;
+const CONTEXT_KIB = 64;
 /** Of the message and the solution of a similar error, code points. */
 const MESSAGE_PREVIEW = 200;
 const SOLUTION_PREVIEW = 2_000;
-
-/** JSON that the database gives back as it came, and not too much of it. */
-const isKept = (value: unknown): boolean => {
-  try {
-    return Buffer.byteLength(canonicalJson(value)) <= CONTEXT_BYTES;
-  } catch {
-    return false;
-  }
-};
 
 export default defineTool({
   name: "cuba_alarma",
@@ -35,11 +23,7 @@ export default defineTool({
     input: z.object({
       error_type: text(0, TYPE_CHARS, "category, e.g. TypeError"),
       error_message: longText("the message; the first 5000 characters are kept"),
-      context: z
-        .record(z.string(), z.unknown())
-        .refine(isKept, { message: "an object of at most 64 KiB as JSON, without NUL characters and numbers beyond 2^53" })
-        .meta({ description: "file, function, line, attempted (what you tried), …" })
-        .default({}),
+      context: storedObject(CONTEXT_KIB, "file, function, line, attempted (what you tried), …").default({}),
       project: text(0, LABEL_CHARS, "free label; the active project's name by default").optional(),
       ...allowSecret,
     }),

@@ -5,7 +5,7 @@ import { shownReminder } from "../services/reminders.ts";
 import { type EndResult, outcomes, type Started, type StartResult } from "../services/sessions.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, choice, clamped, listOf, offset, text, uuid } from "./fields.ts";
-import { ANSWER_TOKENS, fitRows, fitText, tokensLeft } from "./fit.ts";
+import { ANSWER_TOKENS, fitRows, fitText, readOn, tokensLeft } from "./fit.ts";
 
 /** Longest session name, goal and summary, code points. */
 const NAME_CHARS = 200;
@@ -78,7 +78,7 @@ export default defineTool({
             content_truncated === undefined ? row : { ...row, summary_chars: content_chars, summary_truncated: true },
           ),
           count: page.rows.length,
-          ...(page.truncated ? { truncated: true, total, next: page.next } : {}),
+          ...readOn(page),
         };
       },
     }),

@@ -4,7 +4,7 @@ import { shownReminder } from "../services/reminders.ts";
 import { triggerConditions } from "../services/triggers.ts";
 import { action, defineTool } from "./define.ts";
 import { allowSecret, choice, clamped, filledText, flag, instant, offset, text, uuid } from "./fields.ts";
-import { fitRows } from "./fit.ts";
+import { fitRows, readOn } from "./fit.ts";
 
 const PATTERN_CHARS = 200;
 const MESSAGE_CHARS = 2_000;
@@ -78,7 +78,7 @@ export default defineTool({
           action: "list",
           triggers: page.rows,
           count: page.rows.length,
-          ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+          ...readOn(page),
         };
       },
     }),

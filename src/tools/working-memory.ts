@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { isStorable } from "../kernel/text.ts";
 import { action, defineTool } from "./define.ts";
-import { allowSecret, clamped, int, offset, text } from "./fields.ts";
-import { fitRows } from "./fit.ts";
+import { allowSecret, clamped, int, offset, storableText, text } from "./fields.ts";
+import { fitRows, readOn } from "./fit.ts";
 
 /** What the table takes, bytes. */
 const CONTENT_BYTES = 65_536;
@@ -25,9 +24,7 @@ export default defineTool({
   actions: {
     write: action({
       input: z.object({
-        content: z
-          .string()
-          .refine(isStorable, { message: "storable text: a NUL character or half a surrogate pair cannot be kept" })
+        content: storableText()
           .refine((value) => value.trim() !== "" && Buffer.byteLength(value) <= CONTENT_BYTES, { message: "text of 1 to 65536 bytes" })
           .meta({ description: "the note, at most 64 KiB" }),
         tag,
@@ -70,7 +67,7 @@ export default defineTool({
           entries: page.rows,
           count: page.rows.length,
           session_id: ctx.session?.id ?? null,
-          ...(page.truncated ? { truncated: true, total: page.total, next: page.next } : {}),
+          ...readOn(page),
         };
       },
     }),

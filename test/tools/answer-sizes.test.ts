@@ -48,6 +48,31 @@ eachEngine("answers of the graph tools", (engine) => {
   );
 
   test(
+    "that repeat a text, or show a recipe, do too where each is as long as it may be",
+    async () => {
+      const count = await tokenCounter();
+      const size = async (answer: unknown) => count(JSON.stringify(await answer));
+      const han = (chars: number) => "瀑龘靐齉爩鱻麤龗灪讟".repeat(chars / 10);
+      const { id } = await call("cuba_cronica", { action: "add", entity_name: "E", content: "short" });
+      expect(await size(call("cuba_eco", { action: "correct", observation_id: id, correction: han(10_000) }))).toBeLessThanOrEqual(10_000);
+      const { error_id } = await call("cuba_alarma", { error_type: "E", error_message: "no" });
+      expect(await size(call("cuba_remedio", { error_id, solution: han(10_000) }))).toBeLessThanOrEqual(10_000);
+      const recipe = {
+        name: "deploy",
+        trigger: han(1_000),
+        preconditions: han(2_000),
+        verification: han(2_000),
+        steps: [{ do: han(1_000), run: han(4_000), expect: han(1_000) }],
+      };
+      expect(await size(call("cuba_receta", { action: "add", ...recipe }))).toBeLessThanOrEqual(10_000);
+      expect(await size(call("cuba_receta", { action: "outcome", name: "deploy", success: true }))).toBeLessThanOrEqual(10_000);
+      for (const args of [{ action: "get", name: "deploy" }, { action: "list" }, { action: "search", query: "deploy" }])
+        expect(await size(call("cuba_receta", args))).toBeLessThanOrEqual(10_000);
+    },
+    LIMIT_MS,
+  );
+
+  test(
     "about a batch of a hundred conflicts or a hundred faults too",
     async () => {
       const count = await tokenCounter();

@@ -51,3 +51,15 @@ describe("fitting rows into an answer", () => {
     expect(await tokensLeft({}, 2)).toBe(4_799);
   });
 });
+
+test("of several long texts the first is cut first, the next only where that is not enough", async () => {
+  const rows = [{ name: "n", run: "r ".repeat(2_000), note: "s ".repeat(2_000) }];
+  const [little] = (await fitRows({ rows, total: 1, offset: 0, budget: 3_000, long: ["run", "note"] })).rows;
+  expect(little).toMatchObject({ name: "n", note: rows[0]?.note, content_chars: 8_000, content_truncated: true });
+  expect(little?.run.length).toBeGreaterThan(0);
+  expect(little?.run.length).toBeLessThan(4_000);
+  const [much] = (await fitRows({ rows, total: 1, offset: 0, budget: 1_000, long: ["run", "note"] })).rows;
+  expect(much).toMatchObject({ name: "n", run: "", content_truncated: true });
+  expect(much?.note.length).toBeGreaterThan(0);
+  expect(much?.note.length).toBeLessThan(4_000);
+});

@@ -270,6 +270,19 @@ eachEngine("cuba_ingesta auto_extract", (engine) => {
         expect(await oldType()).toBe("fact");
       });
 
+      test("a fact that holds a credential is no operation", async () => {
+        const fact = "PostgreSQL is pinned to version 18";
+        const replies = factsReply(["Postgres", fact], ["Postgres", `PostgreSQL has the token ${TOKEN}`]);
+        const { judge: given } = judge("complementary");
+        expect(
+          await extract(chat(replies), `${fact}; PostgreSQL has the token`, { supersede_conflicts: true }, { judge: given }),
+        ).toMatchObject({
+          extracted: 2,
+          added: 1,
+          operations: { add: 1, update: 0, delete: 0, noop: 0 },
+        });
+      });
+
       test("the heuristic retires nothing", async () => {
         await add();
         const heuristic = { asked: chat(""), judge: judgeWith({ choice: "heuristic" }) };
