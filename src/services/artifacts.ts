@@ -24,6 +24,9 @@ export type { ArtifactFacts } from "../store/queries/artifacts.ts";
 /** Longest content, bytes. */
 export const CONTENT_BYTES = 2_097_152;
 
+/** A patch whose text changed under it is tried so often; beyond, the caller hears of the other version. Of n patches at once the last needs n tries at most. */
+const MOST_PATCH_TRIES = 10;
+
 export const artifactEvents = ["artifact.updated", "artifact.locked", "artifact.unlocked", "artifact.conflict"] as const;
 
 /** Tells whoever listens; never throws, and nobody waits for it. */
@@ -37,6 +40,13 @@ export interface Stored {
   readonly updatedAt: string;
 }
 
+export interface Patch {
+  readonly path: string;
+  readonly find: string;
+  readonly replace: string;
+  readonly admit: (before: string, after: string) => Steps<void>;
+}
+
 export interface Artifacts {
   list(ctx: CallContext, asked: Page & { readonly prefix: string }): Promise<{ rows: readonly ArtifactFacts[]; total: number }>;
   /** At most `chars` characters from `fromChar` on; `total` is the length of the whole. @throws MemoryError `not_found`. */
@@ -47,10 +57,7 @@ export interface Artifacts {
   /** @param baseVersion the version that was edited; undefined or 0 creates. @throws MemoryError `conflict` naming the current version, or who holds the lease. */
   put(ctx: CallContext, written: { path: string; content: string; baseVersion: number | undefined }): Promise<Stored>;
   /** Replaces the one place where `find` stands. @param admit looks at the content before and after, in steps, and throws where it may not be stored. */
-  patch(
-    ctx: CallContext,
-    edit: { path: string; find: string; replace: string; admit: (before: string, after: string) => Steps<void> },
-  ): Promise<Stored>;
+  patch(ctx: CallContext, patch: Patch): Promise<Stored>;
   /** Takes or renews a lease. @throws MemoryError `refused` for a client that cannot be told from others. */
   lock(
     ctx: CallContext,
@@ -134,16 +141,34 @@ export function createArtifacts({ db, publish, paceOf }: ArtifactsParts): Artifa
     return { kind: "stored", stored: { ...stored, path, hash } };
   };
 
-  const put: Artifacts["put"] = async (ctx, written) => {
-    const result = await db.write(ctx, (tx) => write(tx, ctx, written));
-    const about = { path: written.path, by: actorOf(ctx) };
+  /** @throws what kept it from being stored */
+  const settle = (ctx: CallContext, path: string, baseVersion: number | undefined, result: Put): Stored => {
+    const about = { path, by: actorOf(ctx) };
     if (result.kind === "stored") {
       publish("artifact.updated", { ...about, version: result.stored.version, content_hash: result.stored.hash });
       return result.stored;
     }
     if (result.kind === "conflict")
-      publish("artifact.conflict", { ...about, base_version: written.baseVersion ?? 0, current_version: result.current.version });
+      publish("artifact.conflict", { ...about, base_version: baseVersion ?? 0, current_version: result.current.version });
     throw result.error;
+  };
+
+  /** The text with the one place replaced. */
+  const patched = (known: { readonly content: string; readonly version: number }, { path, find, replace }: Patch): string => {
+    const [place, ...more] = placesOf(find, known.content);
+    if (place === undefined || more.length > 0)
+      throw invalid(
+        place === undefined
+          ? `find does not stand in '${path}' (version ${known.version}), 0 occurrences. Nothing was written. Get it and copy the text exactly.`
+          : `find stands in '${path}' more than once: ${more.length + 1} occurrences. Nothing was written. Take more of the text around it.`,
+        { field: "find", data: { occurrences: place === undefined ? 0 : more.length + 1 } },
+      );
+    const content = known.content.slice(0, place) + replace + known.content.slice(place + find.length);
+    if (Buffer.byteLength(content) > CONTENT_BYTES)
+      throw invalid(`'${path}' would have more than ${CONTENT_BYTES} bytes. Nothing was written. Split it into several artifacts.`, {
+        field: "replace",
+      });
+    return content;
   };
 
   return {
@@ -160,26 +185,19 @@ export function createArtifacts({ db, publish, paceOf }: ArtifactsParts): Artifa
       return { ...facts, total };
     },
 
-    put,
+    put: async (ctx, written) => settle(ctx, written.path, written.baseVersion, await db.write(ctx, (tx) => write(tx, ctx, written))),
 
-    async patch(ctx, { path, find, replace, admit }) {
-      const known = await db.read(ctx, (tx) => tx.first(artifactContent({ path, scope: ctx.scope })));
-      if (known === undefined) throw missing(path);
-      const [place, ...more] = placesOf(find, known.content);
-      if (place === undefined || more.length > 0)
-        throw invalid(
-          place === undefined
-            ? `find does not stand in '${path}' (version ${known.version}), 0 occurrences. Nothing was written. Get it and copy the text exactly.`
-            : `find stands in '${path}' more than once: ${more.length + 1} occurrences. Nothing was written. Take more of the text around it.`,
-          { field: "find", data: { occurrences: place === undefined ? 0 : more.length + 1 } },
-        );
-      const content = known.content.slice(0, place) + replace + known.content.slice(place + find.length);
-      if (Buffer.byteLength(content) > CONTENT_BYTES)
-        throw invalid(`'${path}' would have more than ${CONTENT_BYTES} bytes. Nothing was written. Split it into several artifacts.`, {
-          field: "replace",
-        });
-      await inTurns(paceOf(ctx.id), ctx.signal, admit(known.content, content));
-      return await put(ctx, { path, content, baseVersion: known.version });
+    async patch(ctx, patch) {
+      const { path } = patch;
+      for (let tries = 1; ; tries++) {
+        const known = await db.read(ctx, (tx) => tx.first(artifactContent({ path, scope: ctx.scope })));
+        if (known === undefined) throw missing(path);
+        const content = patched(known, patch);
+        await inTurns(paceOf(ctx.id), ctx.signal, patch.admit(known.content, content));
+        const result = await db.write(ctx, (tx) => write(tx, ctx, { path, content, baseVersion: known.version }));
+        // Somebody else wrote between the two: the place is looked for again in what stands there now.
+        if (result.kind !== "conflict" || tries === MOST_PATCH_TRIES) return settle(ctx, path, known.version, result);
+      }
     },
 
     async lock(ctx, path, ttlSeconds) {

@@ -179,6 +179,16 @@ eachEngine("cuba_artefacto", (engine) => {
     expect((await refusal(artifact({ action: "patch", find: "y", replace: "yyy" }))).field).toBe("replace");
   });
 
+  test("patches of different places at once are all stored, and none asks its caller for a version that a patch does not name", async () => {
+    const places = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
+    await artifact({ action: "put", content: places.join(" ") });
+    const answers = await Promise.all(
+      places.map((find, at) => artifact({ action: "patch", find, replace: String(at + 1) }, as(`agent${at}`))),
+    );
+    expect(answers.map(({ version }) => version).sort()).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(await artifact({ action: "get" })).toMatchObject({ content: "1 2 3 4 5 6 7 8", version: 9 });
+  });
+
   test("a patch may not complete a credential, nor be stopped by one that was let in before", async () => {
     await put("token: ghp_abc HERE");
     const error = await refusal(artifact({ action: "patch", find: " HERE", replace: "defghijklmnop" }));
