@@ -7,6 +7,7 @@ import { cleanName } from "../domain/names.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { conflict } from "../kernel/errors.ts";
 import type { Database, Tx } from "../store/port.ts";
+import { asBuilder } from "../store/queries/code-builds.ts";
 import {
   aliasesOf,
   cascadeCounts,
@@ -69,6 +70,8 @@ const tables = Object.keys(holders).filter((name): name is HolderTable => Object
 export function createForgetting({ db, audit, onErased }: ForgettingParts): Forgetting {
   /** @param lock keeps what was found as it is until the transaction ends. */
   const look = async (tx: Tx, ctx: CallContext, rawName: string, lock: boolean): Promise<Plan | undefined> => {
+    // What a build of code has not shown yet is forgotten like the rest.
+    await tx.first(asBuilder({ mode: "on" }));
     const entity = await findEntity(tx, cleanName(rawName, "entity_name"), ctx.scope, { normalized: false });
     if (entity === undefined) return undefined;
     const entityId = entity.id;

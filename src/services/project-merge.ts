@@ -1,6 +1,7 @@
 /** Two repairs of mixed-up projects: putting one into another, and adopting rows that have none. Both are plans unless confirmed. */
-import { invalid } from "../kernel/errors.ts";
+import { busy, invalid } from "../kernel/errors.ts";
 import type { Tx } from "../store/port.ts";
+import { buildIsOpen } from "../store/queries/code-builds.ts";
 import { foldEntities } from "../store/queries/entity-merge.ts";
 import {
   foldProcedures,
@@ -78,6 +79,15 @@ async function moveAll(
   return { folded: folds.length, rows };
 }
 
+/** Rows that a build of code has not shown cannot move: it would go on writing where they were. @throws MemoryError `busy` */
+async function refuseDuringBuild(tx: Tx, projectIds: readonly (string | null)[], name: string): Promise<void> {
+  if ((await tx.first(buildIsOpen({ projectIds })))?.found !== true) return;
+  throw busy(
+    `A run of 'memory-industry codegraph build' writes rows that '${name}' is to give or to take. Nothing was changed. ` +
+      "Try again when it ends. What a killed run left is taken away by the next one, or by 'memory-industry rem'.",
+  );
+}
+
 /**
  * Moves every row of one project into another and deletes the first. Tables come from the catalogue.
  * @throws `invalid` where both names are one; `not_found` for an unknown source.
@@ -109,6 +119,7 @@ export async function mergeProjects(tx: Tx, { name, to, confirm }: { name: strin
   // One of them was merged or renamed while this waited: its name tells what there is now.
   if (!held.some((row) => row.id === source.id && row.name === source.name) || !held.some((row) => row.id === target.id))
     return await mergeProjects(tx, { name, to, confirm });
+  await refuseDuringBuild(tx, [source.id, target.id], name);
   const moved = await moveAll(tx, tables, source.id, target.id);
   await tx.run(deleteProject(source.id));
   return { kind: "merged", from: source, to: { id: target.id, name: target.name }, ...moved };
@@ -123,6 +134,7 @@ export async function backfillProject(tx: Tx, { name, confirm }: { name: string;
   }
   const project = known ?? (await tx.first(upsertProject({ name })));
   if (project === undefined) throw new Error("an upsert returned no row");
+  await refuseDuringBuild(tx, [null, project.id], name);
   const moved = await moveAll(tx, adoptedTables, null, project.id);
   return { kind: "assigned", project: { id: project.id, name: project.name }, ...moved };
 }

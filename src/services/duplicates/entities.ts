@@ -9,6 +9,7 @@ import { createNearNames } from "../../domain/near-names.ts";
 import type { CallScope } from "../../kernel/context.ts";
 import { ambiguous, invalid, notFound } from "../../kernel/errors.ts";
 import type { Database } from "../../store/port.ts";
+import { asBuilder } from "../../store/queries/code-builds.ts";
 import {
   candidatesIn,
   candidatesNamed,
@@ -160,6 +161,7 @@ export function createEntityDuplicates({ db, queue, paceOf }: DuplicateParts): E
           const pair = await tx.all(lockedPair({ ids: [loser, winner], scope: ctx.scope }));
           const [from, to] = [pair.find(({ id }) => id === loser), pair.find(({ id }) => id === winner)];
           if (from === undefined || to === undefined || from.id === to.id || from.projectId !== to.projectId) return undefined;
+          await tx.first(asBuilder({ mode: "on" }));
           for (const statement of foldEntities([{ loser, winner }], true)) await tx.run(statement);
           await tx.run(renameSubject({ entityId: winner, name: to.name }));
           for (const statement of rememberFold({ loser, winner })) await tx.run(statement);

@@ -2,8 +2,9 @@
 import { lexicalText } from "../../domain/lexical.ts";
 import { cleanName, nameKey } from "../../domain/names.ts";
 import { type CallContext, projectOf } from "../../kernel/context.ts";
-import { conflict, invalid } from "../../kernel/errors.ts";
+import { busy, conflict, invalid } from "../../kernel/errors.ts";
 import type { Database, Tx } from "../../store/port.ts";
+import { asBuilder } from "../../store/queries/code-builds.ts";
 import {
   attachedTo,
   clearVectorsOf,
@@ -160,6 +161,7 @@ export function createEntities({ db, access, reminders, queue }: EntitiesParts):
         // An alias alone, left by a rename, is nothing that could be lost.
         const holds = attached.observations + attached.episodes + attached.relations + attached.facts > 0;
         if (holds && !confirm) return { kind: "unconfirmed", name: entity.name, attached };
+        await tx.first(asBuilder({ mode: "on" }));
         await tx.run(deleteEntity({ id: entity.id, scope: ctx.scope }));
         return { kind: "deleted", name: entity.name };
       }),
@@ -203,6 +205,13 @@ async function change(tx: Tx, entity: ResolvedEntity, after: { readonly name: st
       throw conflict(
         `The name '${after.name}' is taken by another entity of this project. Nothing was changed. ` +
           `To make the two one, run: memory-industry dedupe --merge '${entity.name}' --into '${after.name}'`,
+        { field: "new_name" },
+      );
+    await tx.first(asBuilder({ mode: "on" }));
+    if ((await tx.first(entityOf({ name: after.name, projectId }))) !== undefined)
+      throw busy(
+        `A run of 'memory-industry codegraph build' writes an entity '${after.name}', which shows when the run ends. Nothing was changed. ` +
+          "Try again then, or choose another name. What a killed run left is taken away by the next one, or by 'memory-industry rem'.",
         { field: "new_name" },
       );
     await tx.run(insertAlias({ entityId: id, alias: entity.name }));

@@ -9,7 +9,10 @@ export type PendingKind = keyof typeof pendingKinds;
 
 const projectKey = (projectId: string | null): SQL => sql`brain_project_key(${projectId}::uuid)`;
 
-/** First statement of a transaction that shall see what is not shown. `clear`: and whose deletions leave no tombstone, since nobody ever saw the rows. */
+/**
+ * From here on a transaction sees what is not shown: that of the build, and whoever removes, renames or joins things, since they mean all that hangs from
+ * them. The index of words is kept by triggers that see no more than the statement. `clear`: and deletions leave no tombstone, since nobody ever saw the rows.
+ */
 export const asBuilder = query(
   z.object({ mode: z.string() }),
   (q: { mode: "on" | "clear" }) => sql`select set_config('app.code_build', ${q.mode}::text, true) as mode`,
@@ -22,6 +25,15 @@ export const openBuild = (q: { id: string; projectId: string | null }) => sql`
 export const showBuild = (id: string) => sql`update brain_code_builds set is_open = false where id = ${id}::uuid`;
 
 export const endBuild = (id: string) => sql`delete from brain_code_builds where id = ${id}::uuid`;
+
+/** True where a build of one of these projects is open; null: code of no project. */
+export const buildIsOpen = query(
+  z.object({ found: z.boolean() }),
+  (q: { projectIds: readonly (string | null)[] }) => sql`
+  select exists (
+    select from brain_code_builds as b join unnest(${uuidArray(q.projectIds)}) as p(id) on b.project_key = brain_project_key(p.id) where b.is_open
+  ) as found`,
+);
 
 /** Builds of a project that were begun and not ended: of a process that is gone, where whoever asks holds the lock. */
 export const unendedBuilds = query(

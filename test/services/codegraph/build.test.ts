@@ -5,12 +5,14 @@ import { silentLogger } from "../../../src/kernel/logger.ts";
 import { createBuilds } from "../../../src/services/codegraph/build.ts";
 import type { SourceTree } from "../../../src/services/codegraph/read.ts";
 import { createCodeGraph } from "../../../src/services/codegraph/store.ts";
+import { createEntityDuplicates } from "../../../src/services/duplicates/entities.ts";
 import { createFactMirror } from "../../../src/services/facts.ts";
 import { createCalls, createPace, paceBehind } from "../../../src/services/pace.ts";
 import type { Database } from "../../../src/store/port.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
 import { eachEngine, inProject, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
+import { processOver } from "../../support/services.ts";
 import { before, readersOf, treeOf } from "../../support/source-trees.ts";
 import { project, rows } from "../../support/statements.ts";
 
@@ -173,6 +175,114 @@ eachEngine("a build of a source tree", (engine) => {
     expect(await edges()).toContain("src/app.ts::main uses src/auth/session.ts::renewToken 1 extracted");
     expect(await leftovers()).toMatchObject({ builds: 0, marks: 0 });
     await isWhole();
+  });
+
+  /** Does something once, when a build has written rows of this kind (1 relation, 2 observation) that nobody sees. */
+  const whileOpen = async (p: string, kind: number, work: () => Promise<void>) => {
+    let isDone = false;
+    const db = watched(async () => {
+      const { rows: marked } = await engine.db.asOwner((owner) =>
+        owner.query("select 1 as one from brain_code_pending where kind = $1::smallint", [String(kind)]),
+      );
+      if (marked.length === 0 || isDone) return;
+      isDone = true;
+      await work();
+    });
+    await graph(db).store({ ...inProject(p), log: silentLogger }, before, { owns: true });
+    expect(isDone).toBe(true);
+    expect(await leftovers()).toMatchObject({ builds: 0, marks: 0 });
+    // The index of words holds no row that is gone, and counts those that are there.
+    const { rows: words } = await engine.db.asOwner((owner) =>
+      owner.query(`
+        with row as (select id from brain_entities union all select id from brain_observations)
+        select (select count(*) from brain_postings as p where not exists (select from row where id = p.row_id))::int as orphans,
+               (select count(*) from row)::int - (select sum(row_count) from brain_posting_totals)::int as miscounted`),
+    );
+    expect(words).toEqual([{ orphans: 0, miscounted: 0 }]);
+    await isWhole();
+  };
+
+  test.each(["forget what is seen", "forget what is not", "delete"])(
+    "what is gone while a build is open does not come back with it, nor its words: %s",
+    async (way) => {
+      for (const kind of [1, 2]) {
+        await engine.db.reset();
+        const p = await project(engine.db);
+        const call = graphOver(engine.db).caller({ kind: "project", id: p });
+        const name = "src/app.ts::main";
+        if (way !== "forget what is not") await call("cuba_cronica", { action: "add", entity_name: name, content: "main must stay short" });
+        await whileOpen(p, kind, async () => {
+          if (way === "delete") await call("cuba_alma", { action: "delete", name, confirm: true });
+          else expect(await call("cuba_forget", { entity_name: name, confirm: true })).toMatchObject({ entity_deleted: true });
+        });
+        expect(await entities()).not.toContain(`${name} (code_symbol)`);
+        expect((await contents()).filter((content) => String(content).includes("main"))).toEqual([]);
+        expect(await edges()).toEqual(["src/app.ts::<module> depends_on react 1 extracted"]);
+        expect(await contents()).toHaveLength(2);
+      }
+    },
+  );
+
+  test("a name that a build holds is refused as one, and a name that it knows can change with what hangs from it", async () => {
+    const p = await project(engine.db);
+    const { caller, refusal } = graphOver(engine.db);
+    const call = caller({ kind: "project", id: p });
+    await call("cuba_cronica", { action: "add", entity_name: "mine", content: "a thing of mine" });
+    await call("cuba_cronica", { action: "add", entity_name: "src/app.ts::main", content: "main must stay short" });
+    const rename = (name: string, new_name: string) => call("cuba_alma", { action: "update", name, new_name });
+    await whileOpen(p, 2, async () => {
+      const refused = await refusal(rename("mine", "src/auth/session.ts::Session"));
+      expect(refused).toMatchObject({ code: "busy", field: "new_name" });
+      expect(refused.message).toStartWith("A run of 'memory-industry codegraph build' writes an entity 'src/auth/session.ts::Session'");
+      await rename("src/app.ts::main", "entry");
+    });
+    expect(await entities()).toEqual(
+      expect.arrayContaining(["entry (concept)", "mine (concept)", "src/auth/session.ts::Session (code_symbol)"]),
+    );
+    expect((await refusal(rename("mine", "src/auth/session.ts::Session"))).message).toContain("is taken by another entity of this project");
+  });
+
+  test("entities that are merged meanwhile take along what is not shown yet", async () => {
+    const p = await project(engine.db);
+    const call = graphOver(engine.db).caller({ kind: "project", id: p });
+    await call("cuba_cronica", { action: "add", entity_name: "Entry", content: "the entry of the program" });
+    await call("cuba_cronica", { action: "add", entity_name: "src/app.ts::main", content: "main must stay short" });
+    const duplicates = createEntityDuplicates({ db: engine.db, queue: { poke: () => undefined }, paceOf: paceBehind(createCalls()) });
+    const ctx = inProject(p);
+    await whileOpen(p, 1, async () => {
+      const { loser, winner } = await duplicates.named(ctx, { loser: "src/app.ts::main", winner: "Entry" });
+      expect(await duplicates.fold(ctx, [{ loser: loser.id, winner: winner.id }])).toMatchObject({ skipped: [] });
+    });
+    const ofEntry = await rows(
+      engine.db,
+      sql`select o.content from brain_observations as o join brain_entities as e on e.id = o.entity_id where e.name = 'Entry' order by 1`,
+    );
+    expect(ofEntry.map(({ content }) => content)).toEqual([
+      "function `main` in src/app.ts:1-3\nmain()",
+      "main must stay short",
+      "the entry of the program",
+    ]);
+    expect(await edges()).toContain("Entry uses src/auth/session.ts::renewToken 1 extracted");
+  });
+
+  test("a project whose code is being read is neither merged nor given rows, and nothing of either changes", async () => {
+    const [p, free] = [await project(engine.db, "p"), await project(engine.db, "free")];
+    const { projects, client } = processOver(engine.db);
+    const context = await client().context();
+    const call = graphOver(engine.db).caller({ kind: "none" });
+    await call("cuba_cronica", { action: "add", entity_name: "homeless", content: "a thing without a project" });
+    await whileOpen(p, 1, async () => {
+      for (const [name, to] of [
+        ["p", "free"],
+        ["free", "p"],
+      ] as const)
+        await expect(projects.merge(context, name, to, true)).rejects.toThrow(/^A run of 'memory-industry codegraph build' writes rows/);
+      await expect(projects.backfill(context, "p", true)).rejects.toThrow(/^A run of/);
+      await projects.merge(context, "free", "other", true);
+    });
+    expect((await rows(engine.db, sql`select id from brain_projects where id = ${free}::uuid`)).length).toBe(0);
+    await projects.merge(context, "p", "other", true);
+    expect(await contents()).toHaveLength(4);
   });
 
   test("two builds of one project at once come one after the other", async () => {
