@@ -2,7 +2,7 @@
  * How far the value of a secret's key goes where it is an expression (`ENV.P || "…"`, `os.environ.get("P", "…")`, `ok ? a : "…"`), and which of the
  * literals in it may be the secret itself. It reads on behind the first word, which `secret-references.ts` judges; what it can't read ends the expression.
  */
-import { isArgumentKey, isPlainName, type Lookup } from "./secret-references.ts";
+import { isArgumentKey, isPlainName, type Lookup, lookupOfSecret } from "./secret-references.ts";
 
 /** What the scanner knows of the key's kind of value. */
 export interface ValueWords {
@@ -35,12 +35,16 @@ const otherBranch = /\s*:\s*/y;
 const assigned = /(?:\[[\w., |]*\])?[ \t]*(?:\|[ \t]*(?:None|null|undefined)[ \t]*)?=[ \t]*(?![=>])/y;
 const environment = /\benv(?:iron)?\b|getenv/i;
 const lookupByName = /(?:^|[.:>])(?:get|fetch|read|lookup|config|setting|getOrDefault|dig)\(?$/i;
-/** In a template only defaults are judged: everything else in it says what to look up. */
-type Inside = Lookup | "template";
-const lookupOf = (name: string): Lookup => (environment.test(name) ? "environment" : lookupByName.test(name) ? "name" : "none");
+/** In a template only defaults are judged: everything else in it says what to look up. In an object only what is called the value. */
+type Inside = Lookup | "template" | "object";
+const lookupOf = (name: string): Lookup =>
+  environment.test(name) ? "environment" : lookupByName.test(name) ? "name" : lookupOfSecret(name);
 /** What stands before a default: the name of it, or an operator. */
 const beforeDefault =
   /(?:(?:^|[\s,({|])(?:default|fallback|defaultValue|or_else|default_value)\s*[=:(]?\s*|(?:\|\||\?\?|\b(?:or|else))\s*)$/;
+/** What stands before the value in an object that describes one: `password: { type: "text", value: "…" }`. */
+const beforeValue =
+  /(?:^|[\s,{"'])(?:value|default|defaultValue|initial|initialValue|plain|plaintext|current|stringValue)["']?\s*(?::|=>?)\s*$/i;
 /** A pattern of characters, as code gives it to a check. */
 const isPattern = (value: string) => /\[[^\]]*\w-\w[^\]]*\]|\\[dwsb]/.test(value);
 
@@ -116,6 +120,10 @@ class ValueReader {
       this.close("}}", "template", depth + 1);
       return "code";
     }
+    if (first && this.take(/\{/y) !== undefined) {
+      this.close("}", "object", depth + 1);
+      return "code";
+    }
     if (this.take(/\$\{/y) !== undefined) {
       this.close("}", "template", depth + 1);
       return "code";
@@ -166,7 +174,8 @@ class ValueReader {
   private close(bracket: string, lookup: Inside, depth: number): void {
     if (depth > DEEPEST) return;
     const from = this.at;
-    const isDefault = (at: number) => beforeDefault.test(this.text.slice(Math.max(from, at - LONGEST_NAME), at));
+    const before = (at: number) => this.text.slice(Math.max(from, at - LONGEST_NAME), at);
+    const isDefault = (at: number) => (lookup === "object" ? beforeValue : beforeDefault).test(before(at));
     for (let index = 0; this.at < this.text.length; ) {
       if (this.text.startsWith(bracket, this.at)) {
         this.at += bracket.length;
@@ -177,19 +186,21 @@ class ValueReader {
       const char = this.text.charAt(start);
       const literal = beginsLiteral.includes(char) ? this.literal() : undefined;
       if (literal !== undefined) {
-        const isKey = lookup === "template" ? !isDefault(start) : isArgumentKey(literal, index, lookup, this.words.isSecretName);
+        const isKey =
+          lookup === "template" || lookup === "object" ? !isDefault(start) : isArgumentKey(literal, index, lookup, this.words.isSecretName);
         if (!isKey && !/\s/.test(literal) && !isPattern(literal)) this.judge(start, literal);
         continue;
       }
       if (beginsName.test(char) && this.take(/[A-Za-z_$][\w$.]*(?:\?\.)?\(/y) !== undefined) {
         const name = this.text.slice(start, this.at - 1);
-        this.close(")", lookup !== "template" ? lookupOf(name) : /default|fallback|or_else/.test(name) ? "none" : lookup, depth + 1);
+        const inside = lookup === "template" && /default|fallback|or_else/.test(name) ? "none" : lookup;
+        this.close(")", inside === "template" || inside === "object" ? inside : lookupOf(name), depth + 1);
         continue;
       }
       const opened = brackets.get(char);
       if (opened !== undefined) {
         this.at++;
-        this.close(opened, "none", depth + 1);
+        this.close(opened, lookup === "object" ? lookup : "none", depth + 1);
         continue;
       }
       // Brackets that close something else: this is no expression.

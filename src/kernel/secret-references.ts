@@ -58,15 +58,28 @@ export const isPlainName = (name: string, isSecretName: (name: string) => boolea
   isName(name) && (!/[0-9]/.test(name) || isNumberedName(name, isSecretName));
 
 /** What a call or an index does with its first argument: a variable of the environment, the name of something, or anything. */
-export type Lookup = "environment" | "name" | "none";
+export type Lookup = "environment" | "name" | "keyring" | "none";
+
+/** `get_password`, `getSecretValue`, `access_secret_version`: a call whose own name says that it looks a secret up. */
+const secretLookup =
+  /(?:^|[.:>])(?:get|fetch|read|access|load|lookup|find|retrieve)_?(?:[a-z0-9]+_)?(?:secret|password|credential|parameter)[a-z_]*$/i;
+/** The store of the operating system, which takes a service and a user. */
+const keyring = /(?:^|[.:>])(?:keyring|keytar)(?:\.|::)\w+$/i;
+/** What a call of this name, with its members in front, looks up besides what the readers know themselves. */
+export const lookupOfSecret = (chain: string): Lookup => (!secretLookup.test(chain) ? "none" : keyring.test(chain) ? "keyring" : "name");
+
+/** Arguments of a keyring that are names: a service and a user. */
+const KEYRING_NAMES = 2;
 
 /** True for a quoted argument that says what to look up and with what: a key, the path of one, an algorithm. */
 export function isArgumentKey(value: string, index: number, lookup: Lookup, isSecretName: (name: string) => boolean): boolean {
   if (/^[a-z0-9]+$/.test(value) && value.replace(numberedWord, "") === "") return true;
+  if (lookup === "keyring" && index < KEYRING_NAMES) return isName(value) || value.split(/[./:@-]/).every(isPlainSegment);
   if (index > 0) return false;
   if (lookup === "environment" && isName(value)) return true;
   if (isNumberedName(value.replaceAll("-", "_"), isSecretName)) return lookup !== "none" || /^[A-Z0-9]+(?:_[A-Z0-9]+)+$/.test(value);
-  const steps = value.split(/[./:]/);
+  // What a template in a path stands for is looked up with it: `projects/{project}/secrets/{name}/versions/latest`.
+  const steps = value.replace(/\$?\{[A-Za-z_][\w.]*\}/g, "name").split(/[./:]/);
   const isPath = steps.length > 1 && steps.every((step) => step !== "" && isPlainSegment(step));
   return isPath && lookup !== "none" && (!/[0-9]/.test(value) || steps.some((step) => isNumberedName(step, isSecretName)));
 }
@@ -96,6 +109,9 @@ const isPlainSegment = (segment: string) =>
 
 /** The words of a check's message to people, where a call of a schema carries one. */
 const isMessage = (value: string) => /\s/.test(value) && /\b(?:must|at least|at most|characters|required|invalid|too short)\b/i.test(value);
+/** The words that explain an option, where a call declares one: plain ones, and they name what it is (`database password`). */
+const isDescription = (value: string, isSecretName: (name: string) => boolean) =>
+  /^[A-Za-z]{1,15}(?: [A-Za-z]{1,15}){1,20}\.?$/.test(value) && value.split(/[ .]/).some((word) => word !== "" && isSecretName(word));
 
 class Reader {
   at: number;
@@ -167,7 +183,9 @@ class Reader {
       } else if (this.take(/(?:\?\.)?\(/y)) {
         // Three letters at least and one digit at most: `Vw(x)` and `hunter22(x)` are more likely chance than a function that somebody wrote.
         if (last.length < 3 || /[0-9]{2}$/.test(last.replace(numberedWord, ""))) return false;
-        if (!this.items(")", isLookup() ? "environment" : /^(?:get|fetch|read)$/.test(last) ? "name" : "none", depth)) return false;
+        const chain = this.text.slice(start, this.at - 1);
+        const lookup = isLookup() ? "environment" : /^(?:get|fetch|read)$/.test(last) ? "name" : lookupOfSecret(chain);
+        if (!this.items(")", lookup, depth)) return false;
         calls++;
       } else if (this.take(/(?:\?\.)?\[/y)) {
         const holds = members > 0 || calls > 0 || knownRoot.test(root) || indexable.test(root) || this.words.isSecretName(unnumbered(root));
@@ -200,7 +218,7 @@ class Reader {
       const value = this.quoted();
       if (value !== undefined) {
         const isKey = isArgumentKey(value, index, lookup, this.words.isSecretName);
-        if (!isKey && this.words.isOpaque(value) && !isMessage(value)) return false;
+        if (!isKey && this.words.isOpaque(value) && !isMessage(value) && !isDescription(value, this.words.isSecretName)) return false;
         continue;
       }
       if (this.take(/[0-9]{1,6}(?:\.[0-9]{1,3})?(?![\w.])/y)) continue;

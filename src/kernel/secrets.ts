@@ -181,8 +181,10 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined, i
   if (provider !== undefined) return [...later, span({ from: provider.at, to: text.length }, provider.label)].sort(inOrder);
   const jwt = jwtInside(text) ?? (isJwtShaped(text) ? { from: 0, to: text.length } : undefined);
   if (jwt !== undefined) return [...later, span(jwt, "jwt bearer token")].sort(inOrder);
-  if (expected?.bearer && trimOuter(text).length >= SHORTEST_BEARER)
-    return [span({ from: 0, to: text.length }, expected.label, !isPlaceholder(text))];
+  if (expected?.bearer && trimOuter(text).length >= SHORTEST_BEARER) {
+    const place = { text: whole, from: at, to: at + text.length, key: "", literal: true };
+    return [span({ from: 0, to: text.length }, expected.label, !isPlaceholder(text) && !isReference(place, secretWords))];
+  }
   return later;
 }
 

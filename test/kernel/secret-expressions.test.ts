@@ -55,6 +55,12 @@ describe("a secret that code falls back on", () => {
     "password: {{ lookup('env', 'P') | default('SECRET') }}",
     'password: {{ .Values.p | default "SECRET" }}',
     "password: ${{ secrets.P || 'SECRET' }}",
+    'password: { value: "SECRET" }',
+    'password: { type: "text", value: "SECRET", valid: true }',
+    '"password": {"type": "string", "default": "SECRET"}',
+    "password: {\n    initialValue: 'SECRET',\n  }",
+    "password = { show: false, value: SECRET }",
+    'password: { field: { value: "SECRET" } }',
   ];
   const around = fc.constantFrom(
     ["", ""],
@@ -98,6 +104,11 @@ describe("a secret that code falls back on", () => {
 
   for (const text of [
     "password = process.env.P",
+    'password: { type: "string", minLength: 8, pattern: "abc123def" }',
+    'password: { value: "", error: "abc123def" }',
+    "password: { value: form.password1, label: 'field_2_b' }",
+    'password: { value: process.env.P, id: "field_password_2" }',
+    'password: { default: "your-password-here" }',
     'password = os.environ["P"]',
     "password = config.database.password",
     "password: config.database.password",

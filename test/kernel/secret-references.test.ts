@@ -43,6 +43,14 @@ describe("a value that only refers to a secret", () => {
     "token: 1,048,576",
     "token: 2026-11-30",
     "token: 2026-11-30T10:00:00Z",
+    'password := flag.String("password", "", "database password")',
+    'secret = client.access_secret_version(name=f"projects/{p}/secrets/{s}/versions/latest")',
+    'secret = get_secret_value(SecretId="prod/db/credentials")',
+    'password = keyring.get_password("service1", "user1")',
+    'const password = await keytar.getPassword("service1", "account1");',
+    'password = keyring.get_password("https://git.example.com", "user1")',
+    "Authorization: `Bearer ${process.env.GITHUB_TOKEN_2}`",
+    "Authorization: Bearer $ACCESS_TOKEN_FROM_STEP",
   ])
     test(`lets ${JSON.stringify(text)} be stored`, () => expect(findSecret(text)).toBeUndefined());
 
@@ -78,6 +86,17 @@ describe("a value that only refers to a secret", () => {
     ["password: 2026-11-30", "password field"],
     ["password: 500000", "password field"],
     ["api_key: 84629173", "api key field"],
+    ['password := flag.String("password", "hunter22x", "database password")', "password field"],
+    ['password := flag.String("password", "", "correct horse 9 staple")', "password field"],
+    ['secret = client.access_secret_version(name="projects/{p}/9fk2Ab3x9Q")', "secret field"],
+    ['password = get_password("service", "hunter22x")', "password field"],
+    ['password = get_password("hunter22x")', "password field"],
+    ['password = get_password("service", default="hunter22x")', "password field"],
+    ['password = keyring.get_password("service1", "9fk2Ab3x9Q")', "password field"],
+    ['password = keyring.get_password("service1", "user1") or "hunter22x"', "password field"],
+    ['password = keyring.get_password("service1", "user1", "hunter22x")', "password field"],
+    ["Authorization: Bearer ${9fk2Ab3x9QzzT1abcdefg}", "bearer token"],
+    ["Authorization: Bearer $9fk2Ab3x9QzzT1abcdefg", "bearer token"],
   ] as const)
     test(`is told from one that may be it: ${JSON.stringify(text)}`, () => expect(findSecret(text)?.label).toBe(label));
 
