@@ -18,6 +18,9 @@ export type Principal =
  */
 export type Scope = { readonly kind: "project"; readonly id: string } | { readonly kind: "none" } | { readonly kind: "everything" };
 
+/** What belongs to a client or to the whole memory, whatever project is active. */
+export const everywhere: Scope = { kind: "everything" };
+
 /** The caller's open working session (`cuba_jornada start`). */
 export interface SessionRef {
   readonly id: string;

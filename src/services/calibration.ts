@@ -14,7 +14,7 @@ import {
 } from "../domain/strength/reliability.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { notFound } from "../kernel/errors.ts";
-import type { Database } from "../store/port.ts";
+import type { Database, RowOf } from "../store/port.ts";
 import {
   closePrediction,
   creditSources,
@@ -62,7 +62,7 @@ export interface CalibrationMetrics {
   readonly diagram: readonly ReliabilityBin[];
 }
 
-type PredictionRow = ReturnType<typeof predictions>["schema"]["_output"];
+type PredictionRow = RowOf<typeof predictions>;
 
 export interface Calibration {
   stats(ctx: CallContext): Promise<CalibrationStats>;

@@ -1,5 +1,5 @@
 /** The visible context window (`tools-maintenance.md` §14): notes, messages, artifacts and the memories that matter now. Reads only. */
-import type { CallContext, Scope } from "../kernel/context.ts";
+import { type CallContext, everywhere, type Scope } from "../kernel/context.ts";
 import { causeChain } from "../kernel/errors.ts";
 import { firstChars } from "../kernel/text.ts";
 import type { Database, Tx } from "../store/port.ts";
@@ -37,8 +37,6 @@ export interface ContextWindowParts {
   readonly db: Database;
   readonly workingMemory: Pick<WorkingMemory, "read">;
 }
-
-const everywhere: Scope = { kind: "everything" };
 
 /** The first of each entity and piece, in order. */
 export function withoutRepeats(snippets: readonly Snippet[], most: number): Snippet[] {

@@ -4,7 +4,7 @@ import { lexicalText } from "../domain/lexical.ts";
 import { parseInstant } from "../domain/timestamps.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { invalid } from "../kernel/errors.ts";
-import type { Database, Query } from "../store/port.ts";
+import type { Database, RowOf } from "../store/port.ts";
 import { insertEpisode } from "../store/queries/episodes.ts";
 import { episodeCounts, episodesOf } from "../store/queries/observations-lists.ts";
 import { resolveEntity } from "./entities/resolve.ts";
@@ -31,7 +31,7 @@ export interface AddedEpisode {
   readonly endedAt: string | null;
 }
 
-export type ListedEpisode = ReturnType<typeof episodesOf> extends Query<infer Row> ? Row : never;
+export type ListedEpisode = RowOf<typeof episodesOf>;
 
 export interface Episodes {
   add(ctx: CallContext, episode: EpisodeNote): Promise<AddedEpisode>;

@@ -5,7 +5,7 @@ import { type CallContext, projectOf, type Scope } from "../kernel/context.ts";
 import { notFound } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import { firstChars } from "../kernel/text.ts";
-import type { Database, Tx } from "../store/port.ts";
+import type { Database, RowOf, Tx } from "../store/port.ts";
 import {
   errorRows,
   errorToResolve,
@@ -39,11 +39,10 @@ const MOST_OPEN = 5;
 /** Rows that words may find, a plan's resemblances among them; what is beyond shares nothing but frequent words. */
 const WORD_DEPTH = 1_000;
 
-type Row<Q extends (input: never) => { schema: { _output: unknown } }> = ReturnType<Q>["schema"]["_output"];
-export type KnownSolution = Row<typeof knownSolutions>;
-export type OpenError = Row<typeof similarOpen>;
-export type Resemblance = Row<typeof resemblingErrors>;
-export type PastError = Row<typeof errorRows> & { readonly similarity: number };
+export type KnownSolution = RowOf<typeof knownSolutions>;
+export type OpenError = RowOf<typeof similarOpen>;
+export type Resemblance = RowOf<typeof resemblingErrors>;
+export type PastError = RowOf<typeof errorRows> & { readonly similarity: number };
 
 export interface Report {
   readonly errorType: string;

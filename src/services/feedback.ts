@@ -5,7 +5,7 @@ import type { Trust } from "../domain/trust.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { conflict, notFound, refused } from "../kernel/errors.ts";
 import { findSecret } from "../kernel/secrets.ts";
-import type { Database, Query, Tx } from "../store/port.ts";
+import type { Database, RowOf, Tx } from "../store/port.ts";
 import {
   saveTrust,
   saveWeight,
@@ -24,8 +24,6 @@ import { findEntity } from "./entities/resolve.ts";
 import type { FactMirror } from "./facts.ts";
 import type { Page } from "./observations/observations.ts";
 import type { NoteStore } from "./observations/store.ts";
-
-type RowOf<Q extends (input: never) => unknown> = ReturnType<Q> extends Query<infer Row> ? Row : never;
 
 export interface Targets {
   readonly observationId: string | undefined;

@@ -1,8 +1,8 @@
 /** Projects: which one is active, switching, counting, renaming. Merging and adopting rows live in `project-merge.ts`. */
 import { projectNameKey } from "../domain/projects.ts";
-import type { CallContext, Scope } from "../kernel/context.ts";
+import { type CallContext, everywhere } from "../kernel/context.ts";
 import { conflict, invalid } from "../kernel/errors.ts";
-import type { Database, Tx } from "../store/port.ts";
+import type { Database, RowOf, Tx } from "../store/port.ts";
 import {
   identitiesOfProject,
   projectByName,
@@ -21,8 +21,8 @@ import type { ActiveProject, ClientRegistry } from "./identity/registry.ts";
 import { type Backfilled, backfillProject, type Merged, mergeProjects } from "./project-merge.ts";
 
 type ProjectRef = { readonly id: string; readonly name: string };
-type ProjectListRow = ReturnType<typeof projectList>["schema"]["_output"];
-type Stats = ReturnType<typeof projectStats>["schema"]["_output"];
+type ProjectListRow = RowOf<typeof projectList>;
+type Stats = RowOf<typeof projectStats>;
 
 export interface Switched {
   readonly project: ProjectRef;
@@ -54,8 +54,6 @@ export interface ProjectsParts {
   /** False under `CUBA_PROJECT_FILTER=off`. */
   readonly filterOn: boolean;
 }
-
-const everywhere: Scope = { kind: "everything" };
 
 export function createProjects({ db, registry, identity, clientProjects, filterOn }: ProjectsParts): Projects {
   /** Project rows are control plane: read and written under scope `everything`. */

@@ -1,8 +1,10 @@
 /** Fires reminders. What is delivered was recorded as fired in the same statement; where that fails nothing is shown. */
-import type { CallContext, Scope } from "../kernel/context.ts";
+import { type CallContext, everywhere, type Scope } from "../kernel/context.ts";
 import { causeChain } from "../kernel/errors.ts";
 import type { Database, Query } from "../store/port.ts";
 import { type FiredReminder, fireForAddress, fireForSubject } from "../store/queries/reminders.ts";
+
+export type { FiredReminder };
 
 type Asking = Pick<CallContext, "principal" | "scope" | "signal" | "log">;
 
@@ -23,16 +25,6 @@ export const addressesOf = (client: string): readonly string[] => {
   return [...new Set([label, withMachine, client])];
 };
 
-/** How a fired reminder is shown in an answer. */
-export const shownReminder = (fired: FiredReminder) => ({
-  trigger_id: fired.triggerId,
-  entity_pattern: fired.entityPattern,
-  message: fired.message,
-  from_agent: fired.fromAgent,
-  fire_count: fired.fireCount,
-  deactivated: fired.deactivated,
-});
-
 export function createReminders({ db }: { readonly db: Database }): Reminders {
   const fire = async (ctx: Asking, scope: Scope, due: Query<FiredReminder>) => {
     try {
@@ -46,6 +38,6 @@ export function createReminders({ db }: { readonly db: Database }): Reminders {
     onSubject: (ctx, condition, subject, text) => fire(ctx, ctx.scope, fireForSubject({ condition, subject, text, scope: ctx.scope })),
     // A note is addressed, not scoped: it is delivered whatever project is active there.
     onSessionStart: (ctx, sessionName, client) =>
-      fire(ctx, { kind: "everything" }, fireForAddress({ addresses: [...new Set([sessionName, ...addressesOf(client)])] })),
+      fire(ctx, everywhere, fireForAddress({ addresses: [...new Set([sessionName, ...addressesOf(client)])] })),
   };
 }

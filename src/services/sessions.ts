@@ -1,7 +1,7 @@
 /** Working sessions: goals in, outcome out, and what the last one left for the next. */
-import type { CallContext, Scope } from "../kernel/context.ts";
+import { type CallContext, everywhere, type Scope } from "../kernel/context.ts";
 import { causeChain, conflict } from "../kernel/errors.ts";
-import type { Database } from "../store/port.ts";
+import type { Database, RowOf } from "../store/port.ts";
 import { upsertProject } from "../store/queries/projects.ts";
 import type { FiredReminder } from "../store/queries/reminders.ts";
 import {
@@ -66,7 +66,7 @@ export interface Sessions {
   list(ctx: CallContext, page: { limit: number; offset: number }): Promise<{ rows: readonly SessionListRow[]; total: number }>;
 }
 
-type SessionListRow = ReturnType<typeof sessionList>["schema"]["_output"];
+type SessionListRow = RowOf<typeof sessionList>;
 
 export interface SessionsParts {
   readonly db: Database;
@@ -74,8 +74,6 @@ export interface SessionsParts {
   readonly identity: Identity;
   readonly reminders: Reminders;
 }
-
-const everywhere: Scope = { kind: "everything" };
 
 export function createSessions({ db, registry, identity, reminders }: SessionsParts): Sessions {
   /** Session rows are control plane: written under scope `everything`, whatever project is active. */

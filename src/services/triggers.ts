@@ -1,8 +1,8 @@
 /** Prospective memory (`tools-cognition.md` §13) as its owners see it: set a reminder, leave a note, list, delete, check. */
 import { parseInstant } from "../domain/timestamps.ts";
-import { type CallContext, projectOf, type Scope } from "../kernel/context.ts";
+import { type CallContext, everywhere, projectOf } from "../kernel/context.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
-import type { Database } from "../store/port.ts";
+import type { Database, RowOf } from "../store/port.ts";
 import { type FiredReminder, fireForAddress, fireForSubject, lookForAddress, lookForSubject } from "../store/queries/reminders.ts";
 import { deleteTrigger, insertTrigger, triggerCount, triggerList, type Viewer } from "../store/queries/triggers.ts";
 import type { Page } from "./observations/observations.ts";
@@ -21,7 +21,7 @@ export interface NewTrigger {
   readonly expiresAt: string | undefined;
 }
 
-type TriggerRow = ReturnType<typeof triggerList>["schema"]["_output"];
+type TriggerRow = RowOf<typeof triggerList>;
 
 export interface Triggers {
   /** @throws MemoryError `invalid` for an expiry that has passed. */
@@ -38,8 +38,6 @@ export interface TriggersParts {
   readonly db: Database;
   readonly now: () => Date;
 }
-
-const everywhere: Scope = { kind: "everything" };
 
 /** Reminders of the project, and notes that carry this client as sender or address. */
 const viewerOf = (ctx: CallContext): Viewer => {

@@ -1,5 +1,5 @@
 /** Working memory (Baddeley 1992; `tools-maintenance.md` §10): scratch notes of one session, gone with it or after their time. Search never sees them. */
-import { type CallContext, projectOf, type Scope } from "../kernel/context.ts";
+import { type CallContext, everywhere, projectOf } from "../kernel/context.ts";
 import { conflict, refused } from "../kernel/errors.ts";
 import type { Database } from "../store/port.ts";
 import {
@@ -37,8 +37,6 @@ export interface WorkingMemoryParts {
   readonly db: Database;
   readonly identity: Pick<Identity, "sessionKey">;
 }
-
-const everywhere: Scope = { kind: "everything" };
 
 export function createWorkingMemory({ db, identity }: WorkingMemoryParts): WorkingMemory {
   const ownerOf = (ctx: CallContext): Owner | undefined =>

@@ -22,6 +22,9 @@ export interface Query<T> {
   readonly statement: SQL;
 }
 
+/** A row of what `query()` made. */
+export type RowOf<Q extends (input: never) => Query<unknown>> = ReturnType<Q> extends Query<infer Row> ? Row : never;
+
 /** One open transaction. Inside `work` only this is in reach; nothing slow happens here. */
 export interface Tx {
   /** All rows, decoded. */

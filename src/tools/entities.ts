@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { mostTokens } from "../kernel/tokens.ts";
 import { type CreateResult, type DeleteResult, entityTypes } from "../services/entities/entities.ts";
-import { shownReminder } from "../services/reminders.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, choice, entityName, flag, int, offset } from "./fields.ts";
 import { ANSWER_TOKENS, fitRows, tokensLeft } from "./fit.ts";
 import { round } from "./numbers.ts";
+import { shownReminder } from "./shown-reminder.ts";
 
 /** Observations shown where nothing else was asked for, and at most. */
 const OBSERVATIONS = 50;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { firstChars } from "../kernel/text.ts";
 import { type KnownSolution, MESSAGE_CHARS } from "../services/errors.ts";
-import { shownReminder } from "../services/reminders.ts";
 import { action, defineTool } from "./define.ts";
 import { allowSecret, LABEL_CHARS, longText, storedObject, text } from "./fields.ts";
 import { round } from "./numbers.ts";
+import { shownReminder } from "./shown-reminder.ts";
 
 const TYPE_CHARS = 200;
 const CONTEXT_KIB = 64;

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { cleanName } from "../domain/names.ts";
 import { firstChars, isBlank } from "../kernel/text.ts";
-import { shownReminder } from "../services/reminders.ts";
 import { type EndResult, outcomes, type Started, type StartResult } from "../services/sessions.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { allowSecret, choice, clamped, listOf, offset, text, uuid } from "./fields.ts";
 import { ANSWER_TOKENS, fitRows, fitText, readOn, tokensLeft } from "./fit.ts";
+import { shownReminder } from "./shown-reminder.ts";
 
 /** Longest session name, goal and summary, code points. */
 const NAME_CHARS = 200;

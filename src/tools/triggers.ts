@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { invalid } from "../kernel/errors.ts";
-import { shownReminder } from "../services/reminders.ts";
 import { triggerConditions } from "../services/triggers.ts";
 import { action, defineTool } from "./define.ts";
 import { allowSecret, choice, clamped, filledText, flag, instant, offset, text, uuid } from "./fields.ts";
 import { fitRows, readOn } from "./fit.ts";
+import { shownReminder } from "./shown-reminder.ts";
 
 const PATTERN_CHARS = 200;
 const MESSAGE_CHARS = 2_000;

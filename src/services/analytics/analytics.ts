@@ -6,7 +6,7 @@ import type { Embedder } from "../../inference/port.ts";
 import type { CallContext } from "../../kernel/context.ts";
 import { ANSWER_RESERVE_MS } from "../../kernel/deadline.ts";
 import { causeChain, present } from "../../kernel/errors.ts";
-import type { Database, Query, Tx } from "../../store/port.ts";
+import type { Database, RowOf, Tx } from "../../store/port.ts";
 import { mostLinked } from "../../store/queries/analytics.ts";
 import {
   activeTriggers,
@@ -33,7 +33,7 @@ const RANKED = 20;
 /** Relations from which on an entity stands in for a bridge, where betweenness could not be computed. */
 const MANY_LINKS = 2;
 
-export type Counts = ReturnType<typeof scopeCounts> extends Query<infer Row> ? Row : never;
+export type Counts = RowOf<typeof scopeCounts>;
 
 export interface Health {
   readonly averageImportance: number | null;

@@ -1,10 +1,10 @@
 /** What a scope holds, in numbers, and its most important entities (`tools-maintenance.md` §5.5). */
 import type { CallContext, Scope } from "../../kernel/context.ts";
-import type { Database, Query } from "../../store/port.ts";
+import type { Database, RowOf } from "../../store/port.ts";
 import { maintenanceCounts, topEntities, topEntityCount } from "../../store/queries/maintenance.ts";
 import type { Page } from "../observations/observations.ts";
 
-export type TopEntity = ReturnType<typeof topEntities> extends Query<infer Row> ? Row : never;
+export type TopEntity = RowOf<typeof topEntities>;
 
 export interface Counts {
   readonly entities: number;

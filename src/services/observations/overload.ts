@@ -6,7 +6,7 @@
 import { trigramSimilarity } from "../../domain/trigrams.ts";
 import { isAtLeastAsTrusted } from "../../domain/trust.ts";
 import type { CallContext, Scope } from "../../kernel/context.ts";
-import type { Database, Query, Tx } from "../../store/port.ts";
+import type { Database, RowOf, Tx } from "../../store/port.ts";
 import { COUNTED_ROWS, countLive, retireFaded, retireFor, sameMarkRows } from "../../store/queries/observations.ts";
 import type { Background } from "../background.ts";
 import { addsNothing } from "../duplicates/gate.ts";
@@ -39,7 +39,7 @@ export interface Overloads {
   afterwards(ctx: CallContext, overloads: readonly Overload[]): void;
 }
 
-type PairRow = ReturnType<typeof sameMarkRows> extends Query<infer Row> ? Row : never;
+type PairRow = RowOf<typeof sameMarkRows>;
 const isKept = (row: PairRow) => row.observationType === "decision" || row.observationType === "lesson";
 
 /** Which of two rows of one text stays: what may not be retired, then the more trusted, the more important, the newer. */

@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { Scope } from "../../kernel/context.ts";
 import { query, uuid, uuidArray } from "../codecs.ts";
+import type { RowOf } from "../port.ts";
 import { MergeableRow, mergeableColumns } from "./observations.ts";
 import { fixed, inScope, isTrusted } from "./predicates.ts";
 
@@ -101,7 +102,7 @@ export const mergeable = query(
   order by o.id
   for no key update`,
 );
-export type Mergeable = ReturnType<typeof mergeable> extends { schema: { _output: infer Row } } ? Row : never;
+export type Mergeable = RowOf<typeof mergeable>;
 
 /** Retires one row in favour of another. */
 export const retireOne = (q: { id: string; keeper: string }) => sql`
