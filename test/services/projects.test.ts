@@ -56,6 +56,35 @@ eachEngine("projects", (engine) => {
     expect([both.includes("8080"), both.includes("9090")]).toEqual([true, true]);
   });
 
+  test("a project that another process renames or merges takes the clients of this one along, whatever bound them to it", async () => {
+    if (!engine.db.traits.concurrent) return;
+    let clock = 1_000;
+    const here = processOver(engine.db, { nodeName: "desk", now: () => clock });
+    const there = processOver(engine.db, { nodeName: "laptop" });
+    const inSession = here.client({ label: "a", protocolSession: "1" });
+    await here.sessions.start(await inSession.context(), { name: "s", goals: [], project: "old" });
+    const bySwitch = here.client({ label: "b", protocolSession: "2" });
+    await here.projects.switchTo(await bySwitch.context(), "old");
+    const byVariable = here.client({ label: "c", protocolSession: "3", project: "old" });
+    const clients = [inSession, bySwitch, byVariable];
+    const names = async () => await Promise.all(clients.map(async (client) => (await here.projects.current(await client.context()))?.name));
+    expect(await names()).toEqual(["old", "old", "old"]);
+
+    const other = there.client({ label: "d" });
+    await there.projects.switchTo(await other.context(), "kept");
+    await there.projects.rename(await other.context(), "old", "older");
+    clock += 1_000;
+    expect(await names()).toEqual(["older", "older", "older"]);
+
+    await there.projects.merge(await other.context(), "older", "kept", true);
+    clock += 1_000;
+    // The variable names a project that is no longer: it stands for a new one of that name, as it would after a start.
+    expect(await names()).toEqual(["kept", "kept", "old"]);
+    const { scope, session } = await inSession.context();
+    const [kept] = await rows(sql`select id from brain_projects where name = 'kept'`);
+    expect([scope, session !== undefined]).toEqual([{ kind: "project", id: String(kept?.["id"]) }, true]);
+  });
+
   test("of several who rename or merge one project at once one does, and the others are told that it is gone", async () => {
     const of = processOver(engine.db);
     const context = await of.client().context();

@@ -9,6 +9,7 @@ import {
   identitiesOfProject,
   lockNewProjects,
   projectsByIdentity,
+  projectsWithId,
   recordIdentity,
   touchProject,
   upsertProject,
@@ -23,6 +24,7 @@ import {
   type ClientState,
   type OpenSession,
   type ProjectSource,
+  projectsIn,
   scopeOf,
 } from "./registry.ts";
 import type { inspectWorkspace } from "./workspace.ts";
@@ -82,6 +84,8 @@ export interface IdentityParts {
 
 /** A session older than this is not taken up again, hours. */
 export const SESSION_ADOPTION_HOURS = 24;
+/** How long a client's projects are taken to be there without a look, milliseconds: a look is one row by its key. */
+const CHECK_MS = 1_000;
 /** How long the first call waits for a client's answer about its roots, milliseconds. */
 const ROOTS_WAIT_MS = 500;
 
@@ -173,6 +177,25 @@ export function createIdentity(parts: IdentityParts): Identity {
     if (kept.switch !== undefined || kept.root !== undefined) clientProjects.seen(key);
   };
 
+  /**
+   * Another process on the same server renamed a project, or merged it into another: this one would go on reading and writing under what is gone. The
+   * session's own row and what was kept for the client have moved; they are read again.
+   */
+  const follow = async (state: ClientState, signal: AbortSignal) => {
+    const ids = projectsIn(state);
+    if (!db.traits.concurrent || ids.length === 0 || state.lastSeenMs - state.checkedMs < CHECK_MS) return;
+    const there = new Map((await db.read(everywhere(signal), (tx) => tx.all(projectsWithId({ ids })))).map((row) => [row.id, row]));
+    state.checkedMs = state.lastSeenMs;
+    for (const project of there.values()) registry.repoint(project.id, project);
+    const isGone = (project: { readonly id: string } | undefined) => project !== undefined && !there.has(project.id);
+    if (isGone(state.session?.project)) state.session = undefined;
+    if (isGone(state.switched)) state.switched = undefined;
+    if (isGone(state.fallback)) state.fallback = undefined;
+    if (there.size === ids.length) return;
+    state.adopted = false;
+    state.located = false;
+  };
+
   function caller(info: CallerInfo): Caller {
     const label = cleanLabel(info.label ?? "");
     const bound = info.transport !== "http" || label !== "" || info.protocolSession !== undefined;
@@ -195,6 +218,7 @@ export function createIdentity(parts: IdentityParts): Identity {
     const settle = async (state: ClientState, signal: AbortSignal) => {
       if (rootsAsked !== undefined) await Promise.race([rootsAsked, Bun.sleep(ROOTS_WAIT_MS)]);
       rootsAsked = undefined;
+      await follow(state, signal);
       if (!state.located && filterOn) {
         const found = root === undefined ? await fallbackOf(info, signal) : await atRoot(root, signal);
         state.located = true;

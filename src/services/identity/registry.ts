@@ -32,6 +32,8 @@ export interface ClientState {
   adopted: boolean;
   /** It comes back under this key to another process without knowing that it is another: what it chose is kept for that one. */
   outlives: boolean;
+  /** When the database was last asked whether its projects are still there, on the clock of `lastSeenMs`. */
+  checkedMs: number;
   lastSeenMs: number;
 }
 
@@ -39,6 +41,11 @@ export interface ClientState {
 export const MOST_CLIENTS = 1_000;
 /** Idle clients are forgotten after a day. */
 export const CLIENT_IDLE_MS = 24 * 3_600_000;
+
+/** Ids of the projects that a client's state names. */
+export const projectsIn = ({ session, switched, fallback }: ClientState): readonly string[] => [
+  ...new Set([session?.project?.id, switched?.id, fallback?.id].filter((id) => id !== undefined)),
+];
 
 export interface ClientRegistry {
   /** State of a bound client, created on first sight; marks it as seen now. */
@@ -65,6 +72,7 @@ const unseen = (): ClientState => ({
   located: false,
   adopted: false,
   outlives: false,
+  checkedMs: 0,
   lastSeenMs: 0,
 });
 

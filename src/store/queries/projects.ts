@@ -5,6 +5,12 @@ import { query, textArray, timestamp, uuid, uuidArray } from "../codecs.ts";
 
 const Project = z.object({ id: uuid, name: z.string() });
 
+/** Those of the projects that are there, with the names they have now. */
+export const projectsWithId = query(
+  z.object({ id: uuid, name: z.string() }),
+  (q: { ids: readonly string[] }) => sql`select id, name from brain_projects where id = any(${uuidArray(q.ids)}) order by id`,
+);
+
 export const projectByName = query(
   Project,
   (q: { name: string }) => sql`
