@@ -235,7 +235,7 @@ function shown(found: Found, split: number, alpha: number, model: (typeof models
   const matched = read && { rule: read, space: { mean: new Float32Array(), axes: [] } };
   const thresholds = { words, meaning: model === "no model" ? undefined : meaning, matched, distance: undefined, outdated: undefined };
   const isRefused = (each: GateStatistics) =>
-    byRule(each, thresholds, { distance: undefined, distanceThreshold: undefined }).kind === "abstained";
+    byRule(each, thresholds, { distance: undefined, distanceThreshold: undefined, sawAll: true }).kind === "abstained";
   return {
     shown: 1 - share(rest.filter(isReached).map(({ present }) => isRefused(present))),
     answered: 1 - share(rest.map(({ present }) => isRefused(present))),

@@ -151,8 +151,8 @@ const gateNumbers = (measures: GateMeasures): Row => {
   };
 };
 
-const outdatedKeys = ({ outdated }: GateMeasures): Row =>
-  outdated === undefined ? {} : { ood_gate: "outdated", ood_gate_reason: outdated };
+const limitedKeys = ({ limited }: GateMeasures): Row =>
+  limited === undefined ? {} : { ood_gate: limited.state, ood_gate_reason: limited.reason };
 
 /** `ood` is true where the gate refused; the long form has the numbers in its place. */
 function gateKeys(gate: GateOutcome | undefined, format: ResultFormat): Row {
@@ -163,10 +163,10 @@ function gateKeys(gate: GateOutcome | undefined, format: ResultFormat): Row {
     case "unavailable":
       return { ood_gate: gate.kind, ood_gate_reason: gate.reason };
     case "answered":
-      return { ...outdatedKeys(gate), ...(format === "verbose" ? { ood: { abstained: false, ...gateNumbers(gate) } } : {}) };
+      return { ...limitedKeys(gate), ...(format === "verbose" ? { ood: { abstained: false, ...gateNumbers(gate) } } : {}) };
     case "abstained":
       return {
-        ...outdatedKeys(gate),
+        ...limitedKeys(gate),
         ood: format === "verbose" ? { abstained: true, ...gateNumbers(gate) } : true,
         mahalanobis_distance: gate.distance === undefined ? null : rounded(gate.distance, SHORT_DIGITS),
         ood_threshold: gate.distanceThreshold === undefined ? null : rounded(gate.distanceThreshold, SHORT_DIGITS),

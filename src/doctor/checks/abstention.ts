@@ -1,4 +1,4 @@
-import { faultOf, projectOfKey } from "../../services/search/gate/thresholds.ts";
+import { faultOf, isMeasuredUnread, projectOfKey } from "../../services/search/gate/thresholds.ts";
 import { abstentionThresholds, servedObservations } from "../../store/queries/abstention.ts";
 import { databaseCheck, ok, warn } from "../check.ts";
 
@@ -18,5 +18,11 @@ export default databaseCheck("abstention", async ({ db, scope, embedder }) => {
   const newest = stored.map(({ row }) => row.updatedAt).reduce((a, b) => (a > b ? a : b));
   const [fault] = faults;
   if (fault !== undefined) return warn(`${faults.length} of ${stored.length} thresholds no longer hold: ${fault}`, MEASURE);
+  const unread = model === undefined || embedder.tokens === undefined ? 0 : stored.filter(({ row }) => isMeasuredUnread(row)).length;
+  if (unread > 0)
+    return warn(
+      `${unread} of ${stored.length} thresholds read no memory word by word, as this program can: they hold, and refuse fewer questions`,
+      MEASURE,
+    );
   return ok(`${stored.length} thresholds of abstain_ood, the last measured ${newest.slice(0, 10)}`);
 });

@@ -39,7 +39,8 @@ export function degradationOf(
     readonly unseen?: Unseen | undefined;
   },
 ): Degradation {
-  const search = failed.filter(({ leg }) => LOST[leg] !== undefined).map(sentence);
+  const hasFailed = (leg: Leg) => failed.some((each) => each.leg === leg);
+  const search = failed.filter(({ leg }) => LOST[leg] !== undefined && !(leg === "unseen" && hasFailed("vector"))).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
   if (unseen !== undefined) search.push(...unseenSentences(unseen));
   if (wordsLeftOut > 0)

@@ -2,6 +2,7 @@
 import { type Arm, FUSION_DEPTH, type FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { Hit } from "../../domain/retrieval/hits.ts";
 import type { Filters, RowKind } from "../../store/queries/search-filters.ts";
+import { waitingOf } from "../../store/queries/search-vectors.ts";
 import type { Ages } from "./ages.ts";
 import type { Analysis } from "./analyse.ts";
 import { associations, type GraphRow } from "./arms/graph.ts";
@@ -10,7 +11,7 @@ import { scoreTexts } from "./arms/texts.ts";
 import { type QuestionVector, searchVectors, type VectorHits } from "./arms/vector.ts";
 import { searchWords, type WordHits, type WordSearch } from "./arms/words.ts";
 import type { RunLeg } from "./legs.ts";
-import type { MissingVectors, Unseen } from "./missing-vectors.ts";
+import { isWhole, type MissingVectors, type Unseen } from "./missing-vectors.ts";
 import type { Ablation, HybridRequest, SearchScope } from "./request.ts";
 
 export interface Gathering {
@@ -34,6 +35,8 @@ export interface Gathering {
 export interface Gathered {
   /** What the vector arm could not see; undefined where it did not run. */
   readonly unseen: Unseen | undefined;
+  /** Rows that were found and that meaning could not find, or not all of them. */
+  readonly waiting: ReadonlySet<string>;
   /** What the two main arms found; undefined where one failed or was not asked. */
   readonly words: WordHits | undefined;
   readonly near: VectorHits | undefined;
@@ -90,6 +93,8 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
   const byMeaning = async () => {
     if (question === undefined || !("vector" in question)) return { near: undefined, unseen: undefined };
     const { vector } = question;
+    // Before the vectors are compared: one that is stored in between is then counted as missing, and never the other way round.
+    const unseen = await run("unseen", (tx) => g.missingVectors.of(tx, filters, g.label));
     const near = await run("vector", (tx) =>
       searchVectors(tx, {
         vector,
@@ -100,9 +105,10 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
         ages: g.ages,
       }),
     );
-    return { near, unseen: near === undefined ? undefined : await run("unseen", (tx) => g.missingVectors.of(tx, filters, g.label)) };
+    return { near, unseen: near === undefined ? undefined : unseen };
   };
   const [{ words, texts }, { near, unseen }] = await Promise.all([byWords(), byMeaning()]);
+  const waiting = near === undefined || (unseen !== undefined && isWhole(unseen)) ? NONE : await waitingAmong(run, g, words, near);
   const mentions = await findMentions(run, g, kinds, words);
   const mentioned =
     mentions.length === 0 || !speaksForEntities(g)
@@ -121,13 +127,14 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     const lists = g.fusion === "rrf" ? [...texts.byKind.values()] : [texts.merged];
     for (const hits of lists) arms.push({ name: "text", hits, coverage: texts.coverage, beyond: texts.beyond });
   }
-  if (near !== undefined) arms.push({ name: "vector", hits: near.hits });
+  if (near !== undefined) arms.push({ name: "vector", hits: near.hits, unmeasured: waiting });
   if (request.enableBm25 && words !== undefined) arms.push({ name: "bm25", hits: third, coverage: words.coverage });
   if (mentioned !== undefined) arms.push({ name: "entity", hits: mentioned });
 
   const ofGraph = [...(mentioned ?? []), ...associated].map(({ id }): [string, RowKind] => [id, "observation"]);
   return {
     unseen,
+    waiting,
     words,
     near,
     arms,
@@ -139,6 +146,15 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
     wordsLeftOut: words === undefined ? 0 : words.analysis.wordsAsked - words.analysis.words.length,
     raw: { text: [...(texts?.byKind.values() ?? [])].flat(), cosine: near?.hits ?? [], bm25: third },
   };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Rows of the lists that have no vector of the running model yet, or a piece without one. */
+async function waitingAmong(run: RunLeg, g: Gathering, words: WordHits | undefined, near: VectorHits): Promise<ReadonlySet<string>> {
+  const ids = new Set([...(words?.found.observation ?? []), ...(words?.found.episode ?? []), ...near.hits.map(({ id }) => id)]);
+  const rows = ids.size === 0 ? [] : await run("unseen", (tx) => tx.all(waitingOf({ ids: [...ids], label: g.label })));
+  return new Set((rows ?? []).map(({ id }) => id));
 }
 
 const speaksForEntities = ({ entityLeg, analysis }: Gathering) => entityLeg && analysis.class === "factoid";

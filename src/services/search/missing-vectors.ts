@@ -6,6 +6,8 @@ import { hasForeignVectors, withoutVector } from "../../store/queries/search-vec
 export interface Unseen {
   /** Memories without a vector, at most {@link MOST_COUNTED}. */
   readonly missing: number;
+  /** Pieces of long memories without one, at most {@link MOST_COUNTED}: what such a memory says past its beginning. */
+  readonly pieces: number;
   /** True where some have another model's. */
   readonly foreign: boolean;
 }
@@ -33,26 +35,33 @@ export function createMissingVectors(now: () => number): MissingVectors {
       const { scope, includeUnscoped } = filters;
       const key = `${scope.kind === "project" ? scope.id : scope.kind}|${includeUnscoped}|${label}`;
       const whole: Filters = { scope, includeUnscoped, after: undefined, before: undefined, tag: undefined };
-      const missing = (await tx.first(withoutVector({ filters: whole, most: MOST_COUNTED })))?.count ?? 0;
-      if ((clean.get(key) ?? 0) > now()) return { missing, foreign: false };
+      const counted = await tx.first(withoutVector({ filters: whole, most: MOST_COUNTED }));
+      const [missing, pieces] = [counted?.memories ?? 0, counted?.pieces ?? 0];
+      if ((clean.get(key) ?? 0) > now()) return { missing, pieces, foreign: false };
       const foreign = (await tx.first(hasForeignVectors({ filters: whole, label })))?.found ?? false;
       clean.delete(key);
       if (!foreign) clean.set(key, now() + BELIEVED_MS);
       const [oldest] = clean.keys();
       if (clean.size > REMEMBERED_SCOPES && oldest !== undefined) clean.delete(oldest);
-      return { missing, foreign };
+      return { missing, pieces, foreign };
     },
   };
 }
 
+/** Everything could be searched by meaning. */
+export const isWhole = ({ missing, pieces, foreign }: Unseen): boolean => missing === 0 && pieces === 0 && !foreign;
+
+const counted = (count: number, one: string, many: string): string[] =>
+  count === 0 ? [] : [count >= MOST_COUNTED ? `${MOST_COUNTED} or more ${many}` : count === 1 ? `1 ${one}` : `${count} ${many}`];
+
 /** What a person is told about it. */
-export function unseenSentences({ missing, foreign }: Unseen): string[] {
-  const count = missing >= MOST_COUNTED ? `${MOST_COUNTED} or more memories` : missing === 1 ? "1 memory" : `${missing} memories`;
+export function unseenSentences({ missing, pieces, foreign }: Unseen): string[] {
+  const what = [...counted(missing, "memory", "memories"), ...counted(pieces, "piece of a long memory", "pieces of long memories")];
   return [
-    ...(missing === 0
+    ...(what.length === 0
       ? []
       : [
-          `${count} without a vector could be found by words only; the vectors are being made. If that lasts, run 'memory-industry reembed'.`,
+          `${what.join(" and ")} without a vector could be found by words only; the vectors are being made. If that lasts, run 'memory-industry reembed'.`,
         ]),
     ...(foreign ? ["Memories with another model's vectors could be found by words only. Run 'memory-industry reembed'."] : []),
   ];

@@ -101,7 +101,12 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
       const inTime = { ...ctx, deadline: budget ?? ctx.deadline };
       const opened = request.abstainOod ? await openGate(gate, inTime, request, question, embedder.label) : undefined;
       const refused = opened?.kind === "decided" ? opened.outcome : undefined;
-      if (refused?.kind === "abstained") return abstained(analysis.class, refused, degradationOf([], question, NO_RANKING));
+      if (refused?.kind === "abstained") {
+        const { value: unseen, failed } = await runLegs(db, ctx, (run) =>
+          run("unseen", (tx) => missingVectors.of(tx, filters, embedder.label)),
+        );
+        return abstained(analysis.class, refused, degradationOf(failed, question, { ...NO_RANKING, unseen }));
+      }
       const depth = reads ? (rerank?.depth ?? 0) : 0;
       const finish = async (run: RunLeg, rows: readonly Found[], texts: readonly string[]) => {
         const found = chooseRows(boostBySession(rows, texts), request);
@@ -125,7 +130,8 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
         });
         const [gathered, peers = []] = await Promise.all([gathering, run("peers", peerNotices)]);
         const outcome = opened?.kind === "open" ? await decided(run, opened, gathered) : refused;
-        if (outcome?.kind === "abstained") return { kind: "refused", outcome } as const;
+        const { wordsLeftOut, unseen } = gathered;
+        if (outcome?.kind === "abstained") return { kind: "refused", outcome, wordsLeftOut, unseen } as const;
         const fused = await newestFirst(tx, withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered), gathered, ages);
         const texts = [...(await textsOfSession(run, ctx)), ...(ablation.goals ?? [])];
         const pool = await readPool(tx, fused, gathered, filters, Math.max(poolSize(request, texts.length > 0), depth));
@@ -139,17 +145,17 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
           rows,
           connections,
           texts,
-          wordsLeftOut: gathered.wordsLeftOut,
-          unseen: gathered.unseen,
+          wordsLeftOut,
+          unseen,
           peers,
           finished: reads ? undefined : await finish(run, rows, texts),
         } as const;
       });
-      if (first.value.kind === "refused")
-        return abstained(analysis.class, first.value.outcome, degradationOf(first.failed, question, NO_RANKING));
-      const { rows, connections, texts, wordsLeftOut, unseen, peers, finished } = first.value;
+      const { wordsLeftOut, unseen } = first.value;
       const outcome = first.value.outcome?.kind === "reading" ? await first.value.outcome.finish() : first.value.outcome;
-      if (outcome?.kind === "abstained") return abstained(analysis.class, outcome, degradationOf(first.failed, question, NO_RANKING));
+      if (first.value.kind === "refused" || outcome?.kind === "abstained")
+        return abstained(analysis.class, outcome, degradationOf(first.failed, question, { ...NO_RANKING, wordsLeftOut, unseen }));
+      const { rows, connections, texts, peers, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
       const { rows: ranked, unranked } =
         finished === undefined
@@ -174,14 +180,18 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
   };
 }
 
-const NO_RANKING = { enableBm25: false, unranked: undefined, wordsLeftOut: 0 };
+const NO_RANKING = { enableBm25: false, unranked: undefined };
 
 /** The gate's decision on what the arms brought; one that could not be made lets the question pass. */
-const decided = async (run: RunLeg, gate: Extract<OpenGate, { kind: "open" }>, { words, near }: Gathered): Promise<GateOutcome | Reading> =>
-  (await run("gate", (tx) => gate.decide(tx, words, near))) ?? UNDECIDED;
+const decided = async (run: RunLeg, gate: Extract<OpenGate, { kind: "open" }>, gathered: Gathered): Promise<GateOutcome | Reading> =>
+  (await run("gate", (tx) => gate.decide(tx, gathered))) ?? UNDECIDED;
 
 /** The whole answer where the gate refused; no row, and what could not be searched is still said. */
-const abstained = (queryClass: HybridAnswer["queryClass"], gate: GateOutcome, degraded: HybridAnswer["degraded"]): HybridAnswer => ({
+const abstained = (
+  queryClass: HybridAnswer["queryClass"],
+  gate: HybridAnswer["gate"],
+  degraded: HybridAnswer["degraded"],
+): HybridAnswer => ({
   queryClass,
   found: [],
   neighbours: [],

@@ -1,7 +1,7 @@
 /** The vector arm: nearest observations (by their own vector or the best of their chunks) and episodes. */
 import { type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
-import { float8, int8, query, uuid, vectorParam } from "../codecs.ts";
+import { float8, int8, query, uuid, uuidArray, vectorParam } from "../codecs.ts";
 import { fixed } from "./predicates.ts";
 import { type Filters, inProjectKeys, isVisible, kindNumber, narrowsRows, tableOf } from "./search-filters.ts";
 
@@ -119,13 +119,39 @@ export const countVectors = query(
 /** Takes the mean of a model's vectors and signs all of them; to be run without a scope. */
 export const fitVectors = (q: { label: string; sample: number }) => sql`select brain_fit_vectors(${q.label}::text, ${q.sample}::int)`;
 
-/** Observations that search serves and that have no vector, at most `most`. Plan: the partial index over rows without a vector. */
-export const withoutVector = query(
-  z.object({ count: z.int() }),
-  (q: { filters: Filters; most: number }) => sql`
-  select count(*)::int as count from (
-    select from brain_observations as x where x.embedding is null and ${isVisible("observation", "x", q.filters)} limit ${q.most}::int
-  ) as n`,
+/**
+ * Memories that search serves and that have no vector, and pieces of long ones that have none; each counted up to `most`.
+ * Plan: the partial indexes over rows without a vector.
+ */
+export const withoutVector = query(z.object({ memories: z.int(), pieces: z.int() }), (q: { filters: Filters; most: number }) => {
+  const rows = (kind: "observation" | "episode") => sql`
+    (select count(*) from (
+      select from ${tableOf(kind)} as x where x.embedding is null and ${isVisible(kind, "x", q.filters)} limit ${q.most}::int) as n)`;
+  return sql`
+  select least(${rows("observation")} + ${rows("episode")}, ${q.most}::int)::int as memories,
+    (select count(*) from (
+      select from brain_observation_chunks as c where c.embedding is null and exists (
+        select from brain_observations as x where x.id = c.observation_id and ${isVisible("observation", "x", q.filters)})
+      limit ${q.most}::int) as n)::int as pieces`;
+});
+
+/**
+ * Those of some observations and episodes that have no vector of this model, or have a piece without one.
+ * Plan: an index seek a row and table. Kept honest by search-plans.test.ts.
+ */
+export const waitingOf = query(
+  z.object({ id: uuid }),
+  (q: { readonly ids: readonly string[]; readonly label: string }) => sql`
+  select w.id from unnest(${uuidArray(q.ids)}) as w(id)
+  cross join lateral (
+    select 1 from brain_observations as o where o.id = w.id and o.embedding_model is distinct from ${q.label}::text
+    union all
+    select 1 from brain_observation_chunks as c where c.observation_id = w.id and c.embedding_model is distinct from ${q.label}::text
+    union all
+    select 1 from brain_episodes as p where p.id = w.id and p.embedding_model is distinct from ${q.label}::text
+    limit 1
+  ) as v
+  order by w.id`,
 );
 
 /** Whether observations that search serves have vectors of another model. Reads every row where there are none; asked rarely (`missing-vectors.ts`). */

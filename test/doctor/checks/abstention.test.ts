@@ -39,6 +39,12 @@ eachEngine("the doctor's look at the abstention gate", (engine) => {
       expect(verdict).toMatchObject({ status: "warn", hint: "memory-industry calibrate --dataset FILE --apply" });
       expect(verdict.detail).toContain(why);
     }
+    // A row of a program that read no memory word by word: said where the model of today gives tokens.
+    await put({ embedding_dim: 384, rule: { weights: { coverage: 1 }, bias: 0, threshold: 0 } });
+    expect((await check(installed)).status).toBe("ok");
+    const unread = await check({ ...installed, tokens: async () => [] });
+    expect(unread).toMatchObject({ status: "warn", hint: "memory-industry calibrate --dataset FILE --apply" });
+    expect(unread.detail).toStartWith("1 of 1 thresholds read no memory word by word");
     // Without a model nothing is compared with one.
     await put({ embedding_dim: 1024 });
     expect((await check(noEmbedder)).status).toBe("ok");

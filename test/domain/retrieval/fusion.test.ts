@@ -20,6 +20,7 @@ const arm: fc.Arbitrary<Arm> = fc.record({
     fc.record({ ids: fc.subarray([..."abcdefgh"]).map((ids) => new Set(ids)), coverage: fc.double({ min: 0, max: 1, noNaN: true }) }),
     { nil: undefined },
   ),
+  unmeasured: fc.subarray([..."abcdefgh"]).map((ids) => new Set(ids)),
 });
 const arms = fc.uniqueArray(arm, { selector: (each) => each.name, maxLength: 4 });
 
@@ -61,6 +62,28 @@ describe("fusion of scores", () => {
   test("a row that both arms rank high passes a row that one ranks first", () => {
     const words: Arm = { name: "bm25", hits: list(["v2", 9], ["x", 8.5], ["v1", 1]), coverage: 0.8 };
     expect(ids(fuseByScores([vector, words]))[0]).toBe("v2");
+  });
+
+  test("a row that has no vector yet is heard by its words in place of its meaning, and never above a row that is first in both", () => {
+    const words: Arm = { name: "bm25", hits: list(["v1", 9], ["fresh", 8.9], ["v2", 8.5]), coverage: 0.8 };
+    expect(ids(fuseByScores([vector, words]))).toEqual(["v1", "v2", "fresh", "v3", "v4"]);
+    const found = fuseByScores([{ ...vector, unmeasured: new Set(["fresh", "v4", "elsewhere"]) }, words]);
+    expect(ids(found)).toEqual(["v1", "fresh", "v2", "v3", "v4"]);
+    expect(found[1]?.fusedScore).toBeCloseTo(0.989, 6);
+    expect(found[1]?.shares.vector).toBe(0);
+    // Words that cover next to nothing stand in for next to nothing.
+    const faint = { ...words, coverage: 0.003 };
+    expect(ids(fuseByScores([{ ...vector, unmeasured: new Set(["fresh"]) }, faint]))[0]).toBe("v1");
+    expect(fuseByScores([{ ...vector, unmeasured: new Set() }, words])).toEqual(fuseByScores([vector, words]));
+  });
+
+  test("a long row whose beginning was measured keeps what is more: its meaning or its words", () => {
+    const words: Arm = { name: "bm25", hits: list(["v3", 9], ["v1", 2]), coverage: 0.8 };
+    const of = (unmeasured: ReadonlySet<string>) => fuseByScores([{ ...vector, unmeasured }, words]);
+    expect(ids(of(new Set()))[0]).toBe("v1");
+    expect(ids(of(new Set(["v3"])))[0]).toBe("v3");
+    const first = of(new Set()).find(({ id }) => id === "v1")?.fusedScore;
+    expect(of(new Set(["v1"])).find(({ id }) => id === "v1")?.fusedScore).toBe(first);
   });
 
   test("one arm alone keeps its order to the last row, whatever its coverage", () => {

@@ -9,7 +9,7 @@ import { embeddedTexts, formsInRows } from "../../../src/store/queries/abstentio
 import { observationsOfMentioned } from "../../../src/store/queries/search-context.ts";
 import type { Filters } from "../../../src/store/queries/search-filters.ts";
 import { foundRows } from "../../../src/store/queries/search-rows.ts";
-import { nearestBySigns } from "../../../src/store/queries/search-vectors.ts";
+import { nearestBySigns, waitingOf, withoutVector } from "../../../src/store/queries/search-vectors.ts";
 import {
   packedPostings,
   rowsWithWords,
@@ -89,6 +89,8 @@ eachEngine("no search reads a whole table at 10,000 rows, as the runtime role", 
       foundRows({ ids: { observation: ids.slice(0, 15) }, filters: filters() }),
       formsInRows({ kind: "observation", terms: forms, ids: ids.slice(0, 30) }),
       embeddedTexts({ ids: ids.slice(0, 2), chunks: [-1, 0] }),
+      withoutVector({ filters: filters(), most: 1_000 }),
+      waitingOf({ ids: ids.slice(0, 200), label: LABEL }),
       observationsOfMentioned({ entityIds: [newId()], text: "word1", limit: 20, filters: filters() }),
     ]) {
       const plan = await planOf(query);

@@ -12,6 +12,7 @@ import type { Database, Tx } from "../../../store/port.ts";
 import { servedObservations } from "../../../store/queries/abstention.ts";
 import type { QuestionVector, VectorHits } from "../arms/vector.ts";
 import type { WordHits } from "../arms/words.ts";
+import { isWhole, type Unseen } from "../missing-vectors.ts";
 import { createDistances, LEAST_SAMPLES } from "./distances.ts";
 import { bestMatch, nearestIds, readTexts } from "./matching.ts";
 import { createRemembered } from "./remembered.ts";
@@ -29,8 +30,15 @@ export interface GateMeasures {
   readonly score: number | undefined;
   readonly scoreThreshold: number | undefined;
   readonly decidedBy: "distance" | "words and meaning" | "words";
-  /** A measurement that no longer holds, so that less than was measured decided; one sentence. */
-  readonly outdated: string | undefined;
+  /** Why less decided than could have; undefined where everything did. */
+  readonly limited: Limited | undefined;
+}
+
+/** `outdated`: a measurement that no longer holds, or knows less than this program. `partial`: what was measured could not all be read. */
+export interface Limited {
+  readonly state: "outdated" | "partial";
+  /** One or two sentences. */
+  readonly reason: string;
 }
 
 export type GateOutcome =
@@ -55,10 +63,19 @@ export interface GateQuestion {
   readonly label: string;
 }
 
+/** What the arms brought; undefined where one failed or was not asked. */
+export interface Brought {
+  readonly words: WordHits | undefined;
+  readonly near: VectorHits | undefined;
+  /** How much meaning could not find, and which of the rows that were found. */
+  readonly unseen: Unseen | undefined;
+  readonly waiting: ReadonlySet<string>;
+}
+
 /** Either decided at once, by the distance alone, or once the arms have brought what there is. */
 export type OpenGate =
   | { readonly kind: "decided"; readonly outcome: GateOutcome }
-  | { readonly kind: "open"; decide(tx: Tx, words: WordHits | undefined, near: VectorHits | undefined): Promise<GateOutcome | Reading> };
+  | { readonly kind: "open"; decide(tx: Tx, brought: Brought): Promise<GateOutcome | Reading> };
 
 export interface Gate {
   /** Never throws but for a call that is over. */
@@ -94,6 +111,15 @@ const NO_VECTORS = "What was asked for has no vectors, so a threshold of distanc
 const TOO_SMALL = `This memory holds fewer than ${LEAST_SAMPLES} memories, too few to call a question foreign, so nothing was refused.`;
 const NO_WORDS = "The words could not be searched, so nothing was refused. Run 'memory-industry doctor'.";
 const NOT_IN_TIME = "The distribution of this memory's vectors was not ready in time, so nothing was refused. Ask again.";
+const UNREAD: Limited = {
+  state: "partial",
+  reason: "The nearest memories could not be read word by word in time, so the other statistics decided, which refuse fewer questions.",
+};
+/** The row of an older program, or of a measurement that the model failed in. */
+const MEASURED_UNREAD: Limited = {
+  state: "outdated",
+  reason: `The threshold was measured without reading memories word by word, as this program can, so fewer questions are refused. ${MEASURE}`,
+};
 const FAILED = "The gate could not read what it needs, so nothing was refused. Run 'memory-industry doctor'.";
 /** What is answered where what the arms brought could not be read. */
 export const UNDECIDED: GateOutcome = { kind: "unavailable", reason: FAILED };
@@ -124,7 +150,7 @@ export function createGate({ db, embedder, threshold: configured, fitLimit, cloc
   ): Promise<number | undefined> {
     const { tokens } = embedder;
     if (tokens === undefined || rows.length === 0) return undefined;
-    using limit = signalUntil(ctx.deadline.share(READ_SHARE), ctx.signal);
+    using limit = signalUntil(ctx.deadline.share(READ_SHARE).atMost(READ_WAIT_MS), ctx.signal);
     try {
       const [[question], held] = await Promise.all([tokens([query], "query", limit.signal), tokens(rows, "passage", limit.signal)]);
       return question && bestMatch(question, held, evidence.weights(), space);
@@ -161,15 +187,23 @@ export function createGate({ db, embedder, threshold: configured, fitLimit, cloc
         if (measured.rows < LEAST_SAMPLES) return passed("unavailable", TOO_SMALL);
         return {
           kind: "open",
-          async decide(tx, words, near) {
+          async decide(tx, { words, near, unseen, waiting }) {
             if (words === undefined) return { kind: "unavailable", reason: NO_WORDS };
-            const evidence = await readEvidence(tx, words, near);
+            const sawAll = near === undefined || (unseen !== undefined && isWhole(unseen));
+            const evidence = await readEvidence(tx, words, near, { waiting });
             const statistics = evidence.statistics();
-            const outcome = (match?: number) => byRule({ ...statistics, match }, measured, { distance, distanceThreshold });
+            const circumstances = { distance, distanceThreshold, sawAll };
             const { matched } = measured;
-            if (matched === undefined || statistics.meaning === undefined || embedder.tokens === undefined) return outcome();
+            if (statistics.meaning === undefined || embedder.tokens === undefined) return byRule(statistics, measured, circumstances);
+            if (matched === undefined) return byRule(statistics, measured, { ...circumstances, unread: MEASURED_UNREAD });
             const texts = await readTexts(tx, near, nearestIds(near));
-            return { kind: "reading", finish: async () => outcome(await matchOf(ctx, query, [...texts.values()], evidence, matched)) };
+            return {
+              kind: "reading",
+              async finish() {
+                const match = await matchOf(ctx, query, [...texts.values()], evidence, matched);
+                return byRule({ ...statistics, match }, measured, { ...circumstances, unread: match === undefined ? UNREAD : undefined });
+              },
+            };
           },
         };
       } catch (cause) {
@@ -200,6 +234,8 @@ async function inTime<T>(ctx: Pick<CallContext, "deadline" | "signal">, work: Pr
 
 /** Share of the time a call has left that reading the nearest rows may take: three runs of the model. */
 const READ_SHARE = 0.4;
+/** And the longest it may take, milliseconds, as the question's vector may: a model that needs longer is done without, and that is said. */
+const READ_WAIT_MS = 2_000;
 
 /** A way out that every refusal names. */
 const SHOW = "Without abstain_ood the nearest memories are shown.";
@@ -212,7 +248,7 @@ function byDistance(distance: number, threshold: number): GateOutcome {
     score: undefined,
     scoreThreshold: undefined,
     decidedBy: "distance",
-    outdated: undefined,
+    limited: undefined,
   } as const;
   if (distance <= threshold) return { kind: "answered", ...measures };
   return {
@@ -223,7 +259,7 @@ function byDistance(distance: number, threshold: number): GateOutcome {
 }
 
 /**
- * Share of a question's weight that an error or a name must have to answer it by words alone. The rule was measured on longer texts: where some questions
+ * Share of a question's weight that an error, a name or a row without a vector must have to answer it by words alone. The rule was measured on longer texts: where some questions
  * share no word with their answer it lets a single word pass, and any name has one.
  */
 const MOSTLY_COVERED = 0.5;
@@ -235,34 +271,52 @@ function fullRule({ meaning: values, match }: GateStatistics, meaning: Abstentio
   return meaning === undefined ? undefined : { rule: meaning, values };
 }
 
+const outdatedWords = (outdated: string | undefined): Limited | undefined =>
+  outdated === undefined ? undefined : { state: "outdated", reason: `Words alone decided: ${outdated}. ${MEASURE}` };
+
+/** What a decision was made under. */
+export interface Circumstances extends Pick<GateMeasures, "distance" | "distanceThreshold"> {
+  /** Meaning could find every memory. */
+  readonly sawAll: boolean;
+  /** Why no row was read word by word; undefined where that is as it should be. */
+  readonly unread?: Limited | undefined;
+}
+
 /** What the measured rules say; the same statistics always get the same answer. */
 export function byRule(
   statistics: GateStatistics,
   { meaning, matched, words, outdated }: Thresholds,
-  distances: Pick<GateMeasures, "distance" | "distanceThreshold">,
+  { sawAll, unread, distance, distanceThreshold }: Circumstances,
 ): GateOutcome {
   const full = fullRule(statistics, meaning, matched);
   const used: { readonly rule: AbstentionRule; readonly values: GateStatistics["words"] } | undefined =
     full ?? (words === undefined ? undefined : { rule: words, values: statistics.words });
   if (used === undefined) return { kind: "uncalibrated", reason: UNCALIBRATED };
   const measures = {
-    ...distances,
+    distance,
+    distanceThreshold,
     statistics,
     score: scoreOf(used.rule, used.values),
     scoreThreshold: used.rule.threshold,
     decidedBy: full === undefined ? "words" : "words and meaning",
-    outdated: full === undefined && outdated !== undefined ? `Words alone decided: ${outdated}. ${MEASURE}` : undefined,
+    limited: full === undefined ? outdatedWords(outdated) : unread,
   } as const;
-  // An error or a name has no vector: what the words say of it alone is enough.
+  // An error or a name has no vector, a fresh row none yet: what the words say of it alone is enough.
   const byWordsAlone =
     words !== undefined && statistics.withoutVectors.some((each) => each.coverage >= MOSTLY_COVERED && isAnswered(words, each));
   if (isAnswered(used.rule, used.values) || byWordsAlone) return { kind: "answered", ...measures };
   const { coverage } = statistics.words;
   const nearest = full === undefined ? "" : `, and the nearest has a cosine of ${full.values.bestCosine.toFixed(2)}`;
+  const claim =
+    full === undefined
+      ? "By words alone, no memory seems to answer this question"
+      : sawAll
+        ? "No memory seems to answer this question"
+        : "No memory that could be searched by meaning seems to answer this question, and some could not yet";
   return {
     kind: "abstained",
     reason:
-      `No memory seems to answer this question: the best has ${Math.round(100 * coverage)} % of its words by weight${nearest}; ` +
+      `${claim}: the best has ${Math.round(100 * coverage)} % of its words by weight${nearest}; ` +
       `score ${measures.score.toFixed(2)} < ${used.rule.threshold.toFixed(2)}, measured on questions that this memory answers. ${SHOW}`,
     ...measures,
   };

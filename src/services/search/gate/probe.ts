@@ -80,7 +80,7 @@ export function createProbe({
       const given = question.relevantIds.filter((id) => alive.has(id));
       const first = near?.hits[0]?.id ?? words.bm25[0]?.id;
       const answers = new Set(given.length > 0 ? given : first === undefined ? [] : [first]);
-      const evidence = await readEvidence(tx, words, near, [...answers]);
+      const evidence = await readEvidence(tx, words, near, { also: [...answers] });
       const nearest = { present: nearestIds(near), absent: nearestIds(near, answers) };
       const texts =
         space === undefined ? new Map<string, string>() : await readTexts(tx, near, [...new Set(Object.values(nearest).flat())]);

@@ -23,7 +23,7 @@ export interface GateStatistics {
   readonly meaning: MeaningStatistics | undefined;
   /** How well one of the nearest rows holds every word of the question; undefined where the vectors of tokens were not read. */
   readonly match: number | undefined;
-  /** Of each kind that has no vectors: an error or a name that the words cover answers too. */
+  /** Of each kind that has no vectors, and of the rows that have none yet: an error, a name or a fresh row that the words cover answers too. */
   readonly withoutVectors: readonly WordStatistics[];
 }
 
@@ -42,8 +42,20 @@ interface KindEvidence extends KindStatistics {
   readonly held: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Reads which words the best rows have. @param also rows that are looked at whatever their rank. */
-export async function readEvidence(tx: Tx, words: WordHits, near: VectorHits | undefined, also: readonly string[] = []): Promise<Evidence> {
+export interface EvidenceOptions {
+  /** Rows that are looked at whatever their rank. */
+  readonly also?: readonly string[];
+  /** Rows that meaning could not find, or not all of them. */
+  readonly waiting?: ReadonlySet<string>;
+}
+
+/** Reads which words the best rows have. */
+export async function readEvidence(
+  tx: Tx,
+  words: WordHits,
+  near: VectorHits | undefined,
+  { also = [], waiting = NOBODY }: EvidenceOptions = {},
+): Promise<Evidence> {
   const kinds: KindEvidence[] = [];
   const nearest = (near?.hits ?? []).slice(0, ROWS_READ);
   for (const statistics of words.statistics) {
@@ -61,7 +73,7 @@ export async function readEvidence(tx: Tx, words: WordHits, near: VectorHits | u
     });
   }
   return {
-    statistics: (without = NOBODY) => statisticsOf(words.analysis.words, kinds, near, without),
+    statistics: (without = NOBODY) => statisticsOf(words.analysis.words, kinds, near, without, waiting),
     weights(without = NOBODY) {
       const kind = kinds.find((each) => hasVectors(each.kind));
       return kind === undefined ? [] : weighed(words.analysis.words, kind, without).words.map(({ forms, weight }) => ({ forms, weight }));
@@ -76,6 +88,7 @@ function statisticsOf(
   kinds: readonly KindEvidence[],
   near: VectorHits | undefined,
   without: ReadonlySet<string>,
+  waiting: ReadonlySet<string>,
 ): GateStatistics {
   const covers = new Map<string, number>();
   let known = 0;
@@ -85,6 +98,8 @@ function statisticsOf(
     if (hasVectors(kind.kind)) {
       known = Math.max(known, shares.known);
       for (const [id, share] of shares.rows) covers.set(id, share);
+      const late = new Map(Array.from(shares.rows).filter(([id]) => waiting.has(id)));
+      if (late.size > 0) withoutVectors.push({ coverage: most(late), known: shares.known });
     } else withoutVectors.push({ coverage: most(shares.rows), known: shares.known });
   }
   const ofWords: WordStatistics = { coverage: most(covers), known };

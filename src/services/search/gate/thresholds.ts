@@ -92,6 +92,12 @@ export function faultOf({ key, metadata: raw }: StoredThreshold, rows: number, m
   return undefined;
 }
 
+/** A rule over words and vectors that reads no row word by word: an older program wrote it, or the model failed when it was measured. */
+export const isMeasuredUnread = (row: StoredThreshold): boolean => {
+  const { rule: ofMeaning, matched: ofTokens } = rulesIn(row);
+  return row.key.startsWith(MEANING_KEY) && ofMeaning !== undefined && ofTokens === undefined;
+};
+
 /** The project of a stored threshold; null for one of the whole memory. */
 export const projectOfKey = (key: string): string | null => key.split(":")[1] ?? null;
 

@@ -1,9 +1,10 @@
 /** The abstention gate through `cuba_faro`, and the measurement it goes by. */
-import { beforeEach, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import type { TokenVectors } from "../../../../src/domain/retrieval/abstention/word-match.ts";
 import type { Embedder } from "../../../../src/inference/port.ts";
+import { deadlineIn } from "../../../../src/kernel/deadline.ts";
 import { unavailable } from "../../../../src/kernel/errors.ts";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { readDataset } from "../../../../src/services/evaluation/dataset.ts";
@@ -20,8 +21,10 @@ import {
   LABEL,
   noEmbedder,
   seedEntity,
+  seedEpisode,
   seedError,
   seedMany,
+  seedObservation,
   seedProject,
   vectorOf,
 } from "../../../support/search.ts";
@@ -34,10 +37,13 @@ const questionOf = (at: number) => `where is ${WORDS[at]?.[0]} kept with ${WORDS
 const ASKED = 24;
 const EVERYDAY = ["when was the printing press invented", "which river flows through Vienna", "how do bees make honey"];
 const FOREIGN = "which walrus sings opera beyond jupiter";
+/** The words of a row that meaning cannot find; they lie a little nearer to some of the sixty than to others. */
+const UNMEASURED = "walrus opera jupiter narwhal";
 
 const embedder: Embedder = embedderOf({
   ...Object.fromEntries(WORDS.map((_, at) => [questionOf(at), vectorOf({ [at]: 1, 200: 0.3, [201 + at]: 0.2 })])),
   [FOREIGN]: vectorOf({ 380: 1, 200: 0.1 }),
+  [UNMEASURED]: vectorOf({ 380: 1, 200: 0.1, 0: 0.1, 1: 0.05 }),
 });
 
 /** The same model with a direction for each word beside a large part that all words share; it counts the texts it read. */
@@ -218,13 +224,22 @@ eachEngine("the abstention gate", (engine) => {
       word_match: null,
       score_threshold: expect.closeTo(meaning?.rule.threshold ?? Number.NaN, 3),
     };
-    expect((await faroOver(engine.db, { embedder: model }).ask(verbose)).ood).toMatchObject(decided);
+    const failed = await faroOver(engine.db, { embedder: model }).ask(verbose);
+    expect(failed.ood).toMatchObject(decided);
+    expect(failed).toMatchObject({
+      ood_gate: "partial",
+      ood_gate_reason: expect.stringContaining("could not be read word by word in time"),
+    });
     // A model without tokens, and one that was measured without them.
-    expect((await faroOver(engine.db, { embedder }).ask(verbose)).ood).toMatchObject(decided);
+    const without = await faroOver(engine.db, { embedder }).ask(verbose);
+    expect(without.ood).toMatchObject(decided);
+    expect(without).not.toHaveProperty("ood_gate");
     const report = await run(engine.db, datasetOf(ids), { embedder: model });
     expect(report.matched).toBeUndefined();
     model.fails = false;
-    expect((await faroOver(engine.db, { embedder: model }).ask(verbose)).ood).toMatchObject(decided);
+    const older = await faroOver(engine.db, { embedder: model }).ask(verbose);
+    expect(older.ood).toMatchObject(decided);
+    expect(older).toMatchObject({ ood_gate: "outdated", ood_gate_reason: expect.stringContaining("calibrate --dataset FILE --apply") });
     expect(model.read.filter((text) => text === FOREIGN)).toEqual([]);
   });
 
@@ -239,6 +254,112 @@ eachEngine("the abstention gate", (engine) => {
     expect(idsOf(await faro.ask({ query, abstain_ood: true, scope: "errors" }))).toEqual([id]);
     await seedEntity(engine.db, { name: "narwhal lagoon" });
     expect((await faro.ask({ query: "narwhal lagoon", abstain_ood: true })).count).toBeGreaterThan(0);
+  });
+
+  describe("a row that has no vector yet", () => {
+    const words = UNMEASURED;
+    const asked = { query: words, abstain_ood: true };
+    const pieces = [
+      { content: "the beginning", vector: vectorOf({ 300: 1 }) },
+      { content: words, vector: undefined },
+    ];
+    const measuredSixty = async () => run(engine.db, datasetOf(await seedSixty(engine.db)));
+
+    test.each<[string, Parameters<typeof seedObservation>[1], string]>([
+      ["waits for it or failed to get one", { content: words }, "1 memory without a vector could be found by words only"],
+      [
+        "has its own and waits for that of a piece",
+        {
+          content: `the beginning ${words}`,
+          vector: vectorOf({ 300: 1 }),
+          chunks: pieces.map(({ content, vector }) => ({ content, ...(vector && { vector }) })),
+        },
+        "1 piece of a long memory without a vector could be found by words only",
+      ],
+    ])("%s: it answers by its words, and the answer says that it was found by them alone", async (_name, seed, why) => {
+      await measuredSixty();
+      const faro = faroOver(engine.db, { embedder });
+      expect(await faro.ask(asked)).toMatchObject({ ood: true });
+      const id = await seedObservation(engine.db, seed);
+      const answer = await faro.ask(asked);
+      expect(idsOf(answer)[0]).toBe(id);
+      expect(answer).toMatchObject({ degraded: true });
+      expect(answer.degraded_reason).toStartWith(why);
+      expect(answer).not.toHaveProperty("ood");
+    });
+
+    test("is an episode, or has another model's vector: the same", async () => {
+      await measuredSixty();
+      const faro = faroOver(engine.db, { embedder });
+      const episode = await seedEpisode(engine.db, { content: words });
+      expect(idsOf(await faro.ask(asked))).toContain(episode);
+      await engine.db.write(everything, async (tx) => {
+        await tx.run(sql`delete from brain_episodes`);
+      });
+      const id = await seedObservation(engine.db, { content: words, vector: vectorOf({ 300: 1 }) });
+      expect(await faroOver(engine.db, { embedder }).ask(asked)).toMatchObject({ ood: true });
+      await engine.db.write(everything, async (tx) => {
+        await tx.run(sql`update brain_observations set embedding_model = 'other-model/1' where id = ${id}::uuid`);
+      });
+      const answer = await faroOver(engine.db, { embedder }).ask(asked);
+      expect(idsOf(answer)).toContain(id);
+      expect(answer.degraded_reason).toContain("another model's vectors");
+    });
+
+    test("and does not have the words: the question is refused, but the answer does not claim that nothing answers it", async () => {
+      await measuredSixty();
+      await seedObservation(engine.db, { content: "sea cow sings aria" });
+      for (const given of [{}, { ood_threshold: 0.001 }]) {
+        const refused = await faroOver(engine.db, { embedder }).ask({ ...asked, ...given });
+        expect(refused).toMatchObject({ ood: true, count: 0, degraded: true });
+        expect(refused.degraded_reason).toStartWith("1 memory without a vector could be found by words only");
+      }
+      expect((await faroOver(engine.db, { embedder }).ask(asked)).abstain_reason).toStartWith(
+        "No memory that could be searched by meaning seems to answer this question, and some could not yet: the best has 0 %",
+      );
+    });
+  });
+
+  test("a model too slow to read the nearest rows is done without within the time of the call, and the answer says so", async () => {
+    const ids = await seedSixty(engine.db);
+    const model = readingWords();
+    await run(engine.db, datasetOf(ids), { embedder: model });
+    const slow: Embedder = {
+      ...model,
+      tokens: (_texts, _role, signal) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
+    };
+    for (const [query, refused] of [
+      [FOREIGN, true],
+      [questionOf(7), false],
+    ] as const) {
+      const answer = await faroOver(engine.db, { embedder: slow }).ask(
+        { query, abstain_ood: true },
+        callContext({ deadline: deadlineIn(1_000) }),
+      );
+      expect(answer).toMatchObject({ ood_gate: "partial", ...(refused ? { ood: true } : {}) });
+      expect(answer.ood === true).toBe(refused);
+    }
+  });
+
+  test("a model that is loading: words alone decide, and a refusal claims no more than they say", async () => {
+    await run(engine.db, datasetOf(await seedSixty(engine.db)));
+    const loading: Embedder = {
+      ...embedder,
+      status: () => ({ state: "loading", model: "test-model" }),
+      embed: (_texts, _role, signal) =>
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
+    };
+    const faro = faroOver(engine.db, { embedder: loading });
+    const refused = await faro.ask(ask, callContext({ deadline: deadlineIn(100) }));
+    expect(refused).toMatchObject({ ood: true, degraded: true });
+    expect(refused.degraded_reason).toContain("still loading");
+    expect(refused.abstain_reason).toStartWith(
+      "By words alone, no memory seems to answer this question: the best has 0 % of its words by weight; score",
+    );
+    expect((await faro.ask({ query: questionOf(3), abstain_ood: true }, callContext({ deadline: deadlineIn(100) }))).count).toBeGreaterThan(
+      0,
+    );
   });
 
   test("a given distance goes before the measured rule, and the argument before the configuration", async () => {
