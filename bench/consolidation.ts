@@ -13,6 +13,8 @@ import { silentLogger } from "../src/kernel/logger.ts";
 import { createNodeMetrics } from "../src/services/analytics/node-metrics.ts";
 import { createMeasureRunner } from "../src/services/analytics/run.ts";
 import { createChunks } from "../src/services/chunks.ts";
+import { createBuilds } from "../src/services/codegraph/build.ts";
+import { createFading } from "../src/services/maintenance/fading.ts";
 import { createPace } from "../src/services/pace.ts";
 import { createAutolink } from "../src/services/relations/autolink.ts";
 import { createRem } from "../src/services/rem/cycle.ts";
@@ -43,6 +45,8 @@ const rem = createRem({
   vectors: { backfill: async () => 0 },
   chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
   autolink: createAutolink({ db: watch.db }),
+  fading: createFading({ db: watch.db }),
+  builds: createBuilds(watch.db),
   nodeMetrics: createNodeMetrics({ db: watch.db, run: createMeasureRunner() }),
   ladder: () => ({ chats: [], problem: undefined }),
   extractor: () => ({ extract: () => Promise.reject(new Error("nobody is asked")) }),

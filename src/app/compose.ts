@@ -204,7 +204,7 @@ function assemble(
     config,
     embedder,
     judge: models.judge,
-    nodeMetrics: services.maintenance.nodeMetrics,
+    maintenance: services.maintenance,
     calls,
     log,
   });

@@ -4,11 +4,12 @@ import type { Embedder } from "../inference/port.ts";
 import type { CallScope } from "../kernel/context.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { OwnerMethod } from "../mcp/server.ts";
-import type { NodeMetricsService } from "../services/analytics/node-metrics.ts";
 import type { Chunks } from "../services/chunks.ts";
+import { createBuilds } from "../services/codegraph/build.ts";
 import type { EmbeddingQueue } from "../services/embedding/queue.ts";
 import { createIngest } from "../services/ingest/ingest.ts";
 import type { Judge } from "../services/judge/judge.ts";
+import type { Maintenance } from "../services/maintenance/maintenance.ts";
 import type { Observations } from "../services/observations/observations.ts";
 import type { NoteStore } from "../services/observations/store.ts";
 import { type Calls, createPace } from "../services/pace.ts";
@@ -32,7 +33,7 @@ export interface ConsolidationParts {
   readonly observations: Observations;
   readonly notes: NoteStore;
   readonly judge: Judge;
-  readonly nodeMetrics: NodeMetricsService;
+  readonly maintenance: Pick<Maintenance, "nodeMetrics" | "fading">;
   readonly calls: Calls;
   readonly log: Logger;
 }
@@ -46,7 +47,7 @@ export function composeConsolidation({
   observations,
   notes,
   judge,
-  nodeMetrics,
+  maintenance: { nodeMetrics, fading },
   calls,
   log,
 }: ConsolidationParts): Rem {
@@ -60,6 +61,8 @@ export function composeConsolidation({
     vectors: queue,
     chunks,
     autolink: createAutolink({ db }),
+    fading,
+    builds: createBuilds(db),
     nodeMetrics,
     // Sampling is a client's own model inside its own request: never a timer's.
     ladder: () => ladderFor(config)(undefined),

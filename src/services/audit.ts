@@ -1,6 +1,7 @@
 /** The audit log: the product's own events in the transaction of what they record, and what clients append, verify and read. */
 import { type AuditBreak, createAuditVerifier } from "../domain/audit-chain.ts";
 import type { CallContext } from "../kernel/context.ts";
+import { ANSWER_RESERVE_MS } from "../kernel/deadline.ts";
 import { conflict, invalid, shown } from "../kernel/errors.ts";
 import { isDuplicate } from "../store/failures.ts";
 import type { Database, Tx } from "../store/port.ts";
@@ -17,8 +18,6 @@ const MAX_RETRIES = 5;
 const FIRST_PAUSE_MS = 5;
 /** Rows of one page of a walk. */
 const PAGE_ROWS = 1_000;
-/** Time kept free at the end of a walk for its answer, milliseconds. */
-const RESERVE_MS = 1_000;
 
 export type ServerEvent = `${"memory" | "forget" | "prune" | "sync" | "project" | "auth"}.${string}`;
 
@@ -105,7 +104,7 @@ export function createAudit({ db, key, now, pause = (ms) => Bun.sleep(ms) }: Aud
       const most = limit ?? Number.POSITIVE_INFINITY;
       let after = 0;
       let ended = false;
-      while (!ended && verifier.state.firstBreak === undefined && ctx.deadline.remainingMs() > RESERVE_MS) {
+      while (!ended && verifier.state.firstBreak === undefined && ctx.deadline.remainingMs() > ANSWER_RESERVE_MS) {
         const size = Math.min(PAGE_ROWS, most - verifier.state.checked);
         if (size <= 0) break;
         const from = after;

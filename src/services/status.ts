@@ -1,7 +1,7 @@
 /** What this server is and who is asking. Every part degrades to null rather than fail. */
 
 import type { Embedder } from "../inference/port.ts";
-import type { CallContext } from "../kernel/context.ts";
+import { type CallContext, everywhere } from "../kernel/context.ts";
 import { causeChain } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import type { Database, Query } from "../store/port.ts";
@@ -33,9 +33,9 @@ export interface Whoami {
     readonly tier: ResourceTier;
     readonly describe: string;
     /** Now, as the kernel estimates it. */
-    readonly ram_available_mb: number;
+    readonly availableMemoryMb: number;
     /** At the start; null where the runtime can use no card. */
-    readonly vram_free_mb: number | null;
+    readonly freeCardMemoryMb: number | null;
   };
   readonly llm: {
     /** A person set a chat endpoint. */
@@ -88,13 +88,13 @@ export function createStatus({ db, identity, embedder, judge, llm, servesHttp, p
     return {
       tier: runs && plan.level === "minimal" ? "lean" : plan.level,
       describe: describePlan(runs ? { ...plan, models: { ...plan.models, embedder: { state: "runs" } } } : plan),
-      ram_available_mb: availableMemoryMb(),
-      vram_free_mb: plan.readings.vramFreeMb ?? null,
+      availableMemoryMb: availableMemoryMb(),
+      freeCardMemoryMb: plan.readings.vramFreeMb ?? null,
     };
   };
   const ask = async <T>(ctx: CallContext, question: Query<T>): Promise<T | undefined> => {
     try {
-      return await db.read({ ...ctx, scope: { kind: "everything" } }, (tx) => tx.first(question));
+      return await db.read({ ...ctx, scope: everywhere }, (tx) => tx.first(question));
     } catch (cause) {
       ctx.log.warn("a part of the status is unknown", { cause: causeChain(cause) });
       return undefined;

@@ -40,7 +40,12 @@ export default defineTool({
           last_error: null,
           note: "relations live in the database itself",
         },
-        resources: me.resources,
+        resources: {
+          tier: me.resources.tier,
+          describe: me.resources.describe,
+          ram_available_mb: me.resources.availableMemoryMb,
+          vram_free_mb: me.resources.freeCardMemoryMb,
+        },
         ...(me.endpoints === undefined
           ? {}
           : {

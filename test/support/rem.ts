@@ -3,9 +3,11 @@ import { silentLogger } from "../../src/kernel/logger.ts";
 import { measures } from "../../src/services/analytics/measures.ts";
 import { createNodeMetrics } from "../../src/services/analytics/node-metrics.ts";
 import { createChunks } from "../../src/services/chunks.ts";
+import { createBuilds } from "../../src/services/codegraph/build.ts";
 import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
 import { createVectors } from "../../src/services/embedding/vectors.ts";
 import { createIngest } from "../../src/services/ingest/ingest.ts";
+import { createFading } from "../../src/services/maintenance/fading.ts";
 import { createCalls, createPace } from "../../src/services/pace.ts";
 import { createAutolink } from "../../src/services/relations/autolink.ts";
 import { createRem, type RemOptions } from "../../src/services/rem/cycle.ts";
@@ -42,6 +44,8 @@ export function remOver(
     vectors: createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger }),
     chunks: createChunks({ thresholdChars: 1_800, sizeChars: 1_400 }),
     autolink: createAutolink({ db }),
+    fading: createFading({ db }),
+    builds: createBuilds(db),
     nodeMetrics: createNodeMetrics({ db, run: async (measure, graph) => measures[measure](graph) }),
     ladder: ladder(),
     extractor: (models) =>

@@ -30,6 +30,8 @@ const SHOWN_TABLES = 12;
 /** Entities shown of a ranking. */
 const BRIDGES = 10;
 const RANKED = 20;
+/** Beside harmonic centrality, which alone compares nodes of parts that do not hang together; closeness orders those of one part. */
+const CLOSENESS_WEIGHT = 0.5;
 /** Relations from which on an entity stands in for a bridge, where betweenness could not be computed. */
 const MANY_LINKS = 2;
 
@@ -167,14 +169,9 @@ export function createAnalytics({ db, embedder, run, paceOf }: AnalyticsParts): 
     async communities(ctx) {
       try {
         const { names, found } = await measure(ctx, "communities");
-        const groups = new Map<number, string[]>();
-        for (const [node, name] of names.entries()) {
-          const label = found.label[node] ?? 0;
-          const group = groups.get(label);
-          if (group === undefined) groups.set(label, [name]);
-          else group.push(name);
-        }
-        const ordered = Array.from(groups.values(), (members) => ({ size: members.length, members: members.sort(byText) })).sort(
+        const groups = Map.groupBy(names.keys(), (node) => found.label[node] ?? 0);
+        const membersOf = (group: readonly number[]) => group.map((node) => names[node] ?? "").sort(byText);
+        const ordered = Array.from(groups.values(), (group) => ({ size: group.length, members: membersOf(group) })).sort(
           (a, b) => b.size - a.size || byText(a.members[0] ?? "", b.members[0] ?? ""),
         );
         const communities = ordered.filter(({ size }) => size > 1);
@@ -200,7 +197,9 @@ export function createAnalytics({ db, embedder, run, paceOf }: AnalyticsParts): 
 
     async structure(ctx) {
       const { names, found } = await measure(ctx, "structure");
-      const together = names.map((_, node) => (found.harmonic[node] ?? Number.NaN) + 0.5 * (found.closeness[node] ?? Number.NaN));
+      const together = names.map(
+        (_, node) => (found.harmonic[node] ?? Number.NaN) + CLOSENESS_WEIGHT * (found.closeness[node] ?? Number.NaN),
+      );
       return {
         closeness: ranked(names, together, RANKED).map(({ entity, node }) => ({
           entity,

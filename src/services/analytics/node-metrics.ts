@@ -86,13 +86,10 @@ export function createNodeMetrics({ db, run }: { readonly db: Database; readonly
       const ctx = everything(request.signal);
       const { graph, nodes } = await loadGraph(ctx, db, request.pace);
       const { label, modularity } = await run("communities", graph, limitsOf(request));
-      const groups = new Map<number, string[]>();
-      for (const [number, { id }] of nodes.entries()) {
-        const group = groups.get(label[number] ?? 0);
-        if (group === undefined) groups.set(label[number] ?? 0, [id]);
-        else group.push(id);
-      }
-      const shared = [...groups.values()].filter((group) => group.length > 1);
+      const groups = Map.groupBy(nodes.keys(), (number) => label[number] ?? 0);
+      const shared = Array.from(groups.values(), (group) => group.flatMap((number) => nodes[number]?.id ?? [])).filter(
+        (group) => group.length > 1,
+      );
       const ids = shared.map(() => newId());
       const tags = shared.flatMap((group, at) => group.map((node) => ({ node, community: at + 1 })));
 

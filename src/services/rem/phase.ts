@@ -7,7 +7,9 @@ import type { Database } from "../../store/port.ts";
 import type { CycleProgress } from "../../store/queries/rem-cycles.ts";
 import type { NodeMetricsService } from "../analytics/node-metrics.ts";
 import type { Chunks } from "../chunks.ts";
+import type { Builds } from "../codegraph/build.ts";
 import type { Ingest } from "../ingest/ingest.ts";
+import type { Fading } from "../maintenance/fading.ts";
 import type { Pace } from "../pace.ts";
 import type { Autolink } from "../relations/autolink.ts";
 
@@ -30,6 +32,9 @@ export interface RemParts {
   /** The queue of missing vectors. */
   readonly vectors: { backfill(limit: number, signal: AbortSignal): Promise<number> };
   readonly chunks: Pick<Chunks, "store">;
+  readonly fading: Fading;
+  /** Builds of code, of which killed ones may have left something. */
+  readonly builds: Pick<Builds, "endAbandoned">;
   readonly autolink: Autolink;
   /** Models that a person has chosen, in order, and why there is none where that can be said. Never the client's. */
   readonly ladder: () => Ladder;

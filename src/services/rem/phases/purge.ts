@@ -3,7 +3,6 @@
  * left unseen. No knowledge is among it.
  */
 import { purgeNotes, purgePredictions } from "../../../store/queries/rem-chores.ts";
-import { createBuilds } from "../../codegraph/build.ts";
 import { inSlices } from "../../pace.ts";
 import type { Phase } from "../phase.ts";
 
@@ -12,7 +11,7 @@ const ROWS = { first: 50, most: 500 };
 
 export const purge: Phase = {
   name: "purge",
-  run: async (ctx, { db }) => {
+  run: async (ctx, { db, builds }) => {
     let count = 0;
     const statements = [purgeNotes, (limit: number) => purgePredictions({ days: UNRESOLVED_DAYS, limit })];
     for (const statement of statements)
@@ -21,6 +20,6 @@ export const purge: Phase = {
         count += gone;
         return gone === size;
       });
-    return { count: count + (await createBuilds(db).endAbandoned(ctx, ctx.pace)) };
+    return { count: count + (await builds.endAbandoned(ctx, ctx.pace)) };
   },
 };
