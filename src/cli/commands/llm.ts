@@ -38,9 +38,9 @@ export default command({
     url: option(webUrl, "with set: the address up to the version", { hint: "URL", short: "u" }),
   },
   details: [
-    "set    writes a chat service to llm.env (mode 0600); setting one is choosing it",
-    `use    ${rungs.join(", ")} lets the judge use what costs money; none takes that back`,
-    "clear  deletes llm.env",
+    "set    writes a chat service to llm.env (mode 0600); setting one is choosing it\n" +
+      `use    ${rungs.join(", ")} lets the judge use what costs money; none takes that back\n` +
+      "clear  deletes llm.env",
     "Without a choice nothing that costs money is ever asked, whatever program or key lies on this machine.",
   ],
   run: async ({ what = "status", name, key, model, url }, context) => {

@@ -12,7 +12,8 @@ export default command({
   network: "a language model, only where one was chosen and CUBA_REM_RELATION_BATCH or CUBA_REM_EXTRACTION_BATCH is set",
   args: {},
   details: [
-    "What the daemon does every 4 hours: fade what was not used, make up missing vectors, chunks and words, relate what belongs together.",
+    "What the daemon does every 4 hours: fade what was not used, make up missing vectors, chunks and words, relate what belongs together, rank and group the graph,\n" +
+      "clear what has run out; with CUBA_REM_RELATION_BATCH and CUBA_REM_EXTRACTION_BATCH have the chosen language model read.",
     "Deletes no memory. Prints the record of the cycle as JSON; exit code 1 where a phase failed.",
   ],
   run: async (_args, { gateway, host, out }) => {
