@@ -3,6 +3,7 @@ import { drainAndClose } from "../daemon/leave.ts";
 import type { OwnerLock } from "../daemon/owner-lock.ts";
 import { takeOwnership } from "../daemon/ownership.ts";
 import type { ServedApp } from "../daemon/served-app.ts";
+import { cleanLabel } from "../domain/names.ts";
 import { cancelled, present } from "../kernel/errors.ts";
 import { VERSION } from "../kernel/version.ts";
 import { linkInProcess } from "../transports/in-process.ts";
@@ -28,6 +29,7 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
   let lock: OwnerLock | undefined;
   let app: ServedApp | undefined;
   let refusal: string | undefined;
+  const connection = crypto.randomUUID();
 
   const own = async () => {
     const owning = await takeOwnership({
@@ -52,12 +54,14 @@ export async function runStandalone({ config, log, paths }: ProcessFacts): Promi
         refusal = present(fault).text;
         broken.abort();
       });
+      const label = cleanLabel(settings.CLIENT_ID.value ?? "");
       const peer = {
         transport: "stdio",
         principal: { kind: "owner" },
-        label: settings.CLIENT_ID.value,
+        label,
         machine: undefined,
-        protocolSession: undefined,
+        // Every window of a program gives itself the same name: without a label it would take up the session, project and notes of another window.
+        protocolSession: label === "" ? connection : undefined,
         project: settings.PROJECT.value,
         directory: process.cwd(),
         profile: settings.TOOL_PROFILE.value,

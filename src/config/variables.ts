@@ -87,7 +87,7 @@ export const variables = {
     doc: "project of a connection or a command",
   },
   PROJECT_FILTER: { is: onOff, group: "database", default: "on", doc: "off removes project scoping from every read; for diagnosis only" },
-  CLIENT_ID: { is: text, group: "database", connection: true, unset: "none", doc: "label of this client" },
+  CLIENT_ID: { is: text, group: "database", connection: true, unset: "none", doc: "label of this client; one value for each workspace" },
   NODE_NAME: {
     is: text,
     group: "database",

@@ -63,6 +63,17 @@ export const contextRequirements: readonly Requirement[] = [
     ],
   },
   {
+    id: "context.alone",
+    at: "§1.2",
+    says: "without a daemon each process is a client of its own, with its own session, project and notes; a label makes it the same client again",
+    by: [
+      [
+        "system/processes/chosen-project.test.ts",
+        "is no other window's where each process has everything in it, unless both say one label",
+      ],
+    ],
+  },
+  {
     id: "context.idle",
     at: "§1.2",
     says: "a client unseen for a day is forgotten, an open window is not, and inventing names bounds what is kept",

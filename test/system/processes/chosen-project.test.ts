@@ -153,6 +153,49 @@ async function bridges(): Promise<void> {
   expect(await whereIs(windows.two)).toBe("switch beta");
 }
 
+/** Two windows of one program, each a process with everything in it; the embedded database belongs to one process at a time. */
+async function alone(): Promise<void> {
+  const open = async (env: Record<string, string> = {}) => {
+    const window = openWindow({ MEMORY_INDUSTRY_DAEMON: "off", ...env });
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "claude-code", version: "1" } };
+    window.send({ jsonrpc: "2.0", id: "i", method: "initialize", params });
+    await window.answerTo("i");
+    return window;
+  };
+  const close = async (window: Client) => {
+    window.end();
+    expect(await window.exited).toBe(0);
+  };
+  const notes = async (window: Client) =>
+    (await answerOf(window, "cuba_pizarra", { action: "read" })).entries.map(({ content }: { content: string }) => content);
+
+  const first = await open();
+  await session(first, { action: "start", name: "s", project: "alpha" });
+  await answerOf(first, "cuba_pizarra", { action: "write", content: "a note of the first window" });
+  if (server === undefined) await close(first);
+  const second = await open();
+  expect(await whereIs(second)).toBe("directory web");
+  expect(await session(second, { action: "current" })).toMatchObject({ session: null });
+  expect(await notes(second)).toEqual([]);
+  expect(await session(second, { action: "start", name: "t", project: "beta" })).toMatchObject({ replaced_previous: false });
+  if (server !== undefined) {
+    expect(await whereIs(first)).toBe("session alpha");
+    expect(await notes(first)).toEqual(["a note of the first window"]);
+    expect(await session(first, { action: "end" })).toMatchObject({ updated: true });
+    await close(first);
+  }
+  await close(second);
+
+  // A label is said on purpose: whoever says it is the same client again.
+  const label = { CUBA_CLIENT_ID: "builder" };
+  const builder = await open(label);
+  await session(builder, { action: "start", name: "u", project: "gamma" });
+  await close(builder);
+  const again = await open(label);
+  expect(await whereIs(again)).toBe("session gamma");
+  await close(again);
+}
+
 async function overHttp(): Promise<void> {
   const serve = async () => {
     const child = Bun.spawn([process.execPath, main, "start"], {
@@ -218,6 +261,7 @@ describe("the project of a client, on the embedded database,", () => {
   });
   test("is the same for every window after its daemon was killed or stopped, and a window that closes leaves nothing", bridges);
   test("is the same over HTTP, a root that was posted too", overHttp);
+  test("is no other window's where each process has everything in it, unless both say one label", alone);
 });
 
 describe.skipIf(adminUrl === undefined || adminUrl === "")("the project of a client, on a server,", () => {
@@ -226,4 +270,5 @@ describe.skipIf(adminUrl === undefined || adminUrl === "")("the project of a cli
   });
   test("is the same for every window after its daemon was killed or stopped, and a window that closes leaves nothing", bridges);
   test("is the same over HTTP, a root that was posted too", overHttp);
+  test("is no other window's where each process has everything in it, unless both say one label", alone);
 });
