@@ -19,7 +19,9 @@ const MACHINE_RUN = 10;
 
 const BLANK_LINE = /\r?\n[ \t]*(?:\r?\n[ \t]*)+/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
-const PLAIN_WORD = /^[\p{P}]*\p{L}[\p{L}\p{M}'’-]*[\p{P}]*$/u;
+/** A sign inside of a word has a letter behind it, else it is one of the end: in one reading, or a row of dashes is tried at each of them. */
+const PLAIN_WORD = /^\p{P}*\p{L}(?:['’-]*[\p{L}\p{M}])*\p{P}*$/u;
+const FENCE_ONLY = /^[`~]+$/;
 
 /** Words like a program's: no script without spaces, and too few of the tokens are plain words. */
 function looksMachineMade(paragraph: string): boolean {
@@ -37,12 +39,22 @@ function cutAtBlankLines(text: string): { readonly text: string; readonly isFenc
     prose.length = 0;
   };
   const lines = text.split(/\r?\n/);
+  const ends = lines.map((line) => {
+    const bare = line.trim();
+    return FENCE_ONLY.test(bare) ? bare : "";
+  });
+  /** Marks that nothing closes from some line on, and so no longer one either: the rest of the lines is not looked at again for each. */
+  const open: string[] = [];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
     const mark = FENCE.exec(line)?.[1];
-    const end =
-      mark === undefined ? -1 : lines.findIndex((each, i) => i > at && each.trim().startsWith(mark) && /^[`~]+$/.test(each.trim()));
-    if (end === -1) {
+    let end = -1;
+    if (mark !== undefined && !open.some((unclosed) => mark.startsWith(unclosed))) {
+      end = at + 1;
+      while (end < ends.length && !ends[end]?.startsWith(mark)) end++;
+      if (end === ends.length) open.push(mark);
+    }
+    if (end === -1 || end === ends.length) {
       prose.push(line);
       continue;
     }
@@ -84,13 +96,15 @@ function machineMade(parts: readonly { readonly text: string; readonly isFenced:
 export function paragraphsOf(text: string, mostChars: number): Paragraphs {
   const parts = cutAtBlankLines(text).filter((part) => part.text !== "");
   const long = parts.filter((part) => weight(part.text) > SHORT_CHARS);
-  const kept: { text: string; isMachineMade: boolean }[] = [];
+  const kept: { text: string; isMachineMade: boolean; chars: number }[] = [];
   for (const part of machineMade(long)) {
     const { isMachineMade } = part;
     const before = kept.at(-1);
-    if (isMachineMade && before?.isMachineMade === true && charCount(before.text) + charCount(part.text) + 2 <= mostChars)
+    const chars = charCount(part.text);
+    if (isMachineMade && before?.isMachineMade === true && before.chars + chars + 2 <= mostChars) {
       before.text += `\n\n${part.text}`;
-    else kept.push({ text: part.text, isMachineMade });
+      before.chars += chars + 2;
+    } else kept.push({ text: part.text, isMachineMade, chars });
   }
   return {
     kept: kept.flatMap((part) => splitText(part.text, { sizeChars: mostChars, overlapChars: 0 })),

@@ -1,6 +1,9 @@
 /** What identifies a project: the repository, not the directory's name (`tools-cognition.md` §1.3). Pure rules; git is asked elsewhere. */
 
+import { trimmedEnd } from "../kernel/text.ts";
 import { cleanLabel } from "./names.ts";
+
+const SLASHES = "/\\";
 
 /** What is known of the directory a client works in. */
 export interface WorkspaceFacts {
@@ -23,10 +26,7 @@ export function remoteIdentity(url: string): string | undefined {
   const found = withScheme ?? scp;
   if (found === null || /^file:/i.test(text)) return undefined;
   const host = (found[1] ?? "").toLowerCase();
-  const path = (found[2] ?? "")
-    .replace(/^[/~]+/, "")
-    .replace(/\/+$/, "")
-    .replace(/\.git$/i, "");
+  const path = trimmedEnd((found[2] ?? "").replace(/^[/~]+/, ""), "/").replace(/\.git$/i, "");
   return host === "" || path === "" ? undefined : `remote:${host}/${path}`;
 }
 
@@ -82,9 +82,9 @@ export function rootDirectory(uri: string, home: string | undefined): string | u
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(uri) && !/^file:\/\//i.test(uri)) return undefined;
   const raw = percentDecode(uri.replace(/^file:\/\/(?:localhost(?=\/))?/i, ""));
   // `/C:/Users/x` is how a Windows path looks inside a URI.
-  const path = raw.replace(/^\/([a-z]:[/\\])/i, "$1").replace(/[/\\]+$/, "");
+  const path = trimmedEnd(raw.replace(/^\/([a-z]:[/\\])/i, "$1"), SLASHES);
   const isRoot = path === "" || path === "." || /^[a-z]:$/i.test(path);
-  return isRoot || path === home?.replace(/[/\\]+$/, "") ? undefined : path;
+  return isRoot || (home !== undefined && path === trimmedEnd(home, SLASHES)) ? undefined : path;
 }
 
 /** Names that differ only in case, `-`, `_` or spaces are likely one project mistyped. */

@@ -118,7 +118,7 @@ function splitHumps(piece: string): readonly string[] {
 
 /** Pieces as one run; a `p` keeps the digits of `1.0` apart from those of `10`. */
 const join = (pieces: readonly string[]) =>
-  pieces.reduce((whole, piece) => whole + (/\d$/.test(whole) && /^\d/.test(piece) ? "p" : "") + piece, "");
+  pieces.reduce((whole, piece) => whole + (/\d/.test(whole.slice(-1)) && /^\d/.test(piece) ? "p" : "") + piece, "");
 
 /** `don't` is one word, `Ana's` is Ana, `l'eau` is two. */
 function splitApostrophes(piece: string): readonly string[] {

@@ -37,6 +37,13 @@ export function trimmedTo(text: string, inner: RegExp): string {
   return "";
 }
 
+/** The text without the characters of `signs` at its end; `[…]+$` would read every run in the middle again and again. */
+export function trimmedEnd(text: string, signs: string): string {
+  let end = text.length;
+  while (end > 0 && signs.includes(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
 /** One line for people: newlines and runs of blanks become one space, cut at `limit` code points with `…`. */
 export function oneLine(text: string, limit: number): string {
   const flat = text.replace(/\s+/gu, " ").trim();
