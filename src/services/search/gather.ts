@@ -10,6 +10,7 @@ import { type Mention, type MentionCache, searchMentioned } from "./arms/mention
 import { scoreTexts } from "./arms/texts.ts";
 import { type QuestionVector, searchVectors, type VectorHits } from "./arms/vector.ts";
 import { searchWords, type WordHits, type WordSearch } from "./arms/words.ts";
+import { type Waiting, wordShares } from "./gate/statistics.ts";
 import type { RunLeg } from "./legs.ts";
 import { isWhole, type MissingVectors, type Unseen } from "./missing-vectors.ts";
 import type { Ablation, HybridRequest, SearchScope } from "./request.ts";
@@ -36,7 +37,7 @@ export interface Gathered {
   /** What the vector arm could not see; undefined where it did not run. */
   readonly unseen: Unseen | undefined;
   /** Rows that were found and that meaning could not find, or not all of them. */
-  readonly waiting: ReadonlySet<string>;
+  readonly waiting: Waiting;
   /** What the two main arms found; undefined where one failed or was not asked. */
   readonly words: WordHits | undefined;
   readonly near: VectorHits | undefined;
@@ -148,13 +149,21 @@ export async function gather(run: RunLeg, g: Gathering): Promise<Gathered> {
   };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NONE: Waiting = new Map();
+/** Waiting rows whose words are looked at, the best by words first; the others have no share. */
+const WAITING_READ = 30;
 
 /** Rows of the lists that have no vector of the running model yet, or a piece without one. */
-async function waitingAmong(run: RunLeg, g: Gathering, words: WordHits | undefined, near: VectorHits): Promise<ReadonlySet<string>> {
+async function waitingAmong(run: RunLeg, g: Gathering, words: WordHits | undefined, near: VectorHits): Promise<Waiting> {
   const ids = new Set([...(words?.found.observation ?? []), ...(words?.found.episode ?? []), ...near.hits.map(({ id }) => id)]);
-  const rows = ids.size === 0 ? [] : await run("unseen", (tx) => tx.all(waitingOf({ ids: [...ids], label: g.label })));
-  return new Set((rows ?? []).map(({ id }) => id));
+  if (ids.size === 0) return NONE;
+  const found = await run("unseen", async (tx) => {
+    const late = new Set((await tx.all(waitingOf({ ids: [...ids], label: g.label }))).map(({ id }) => id));
+    const waiting = [...ids].filter((id) => late.has(id));
+    const shares = words === undefined ? NONE : await wordShares(tx, words, waiting.slice(0, WAITING_READ));
+    return new Map(waiting.map((id) => [id, shares.get(id) ?? 0]));
+  });
+  return found ?? NONE;
 }
 
 const speaksForEntities = ({ entityLeg, analysis }: Gathering) => entityLeg && analysis.class === "factoid";

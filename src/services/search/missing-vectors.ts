@@ -1,4 +1,5 @@
 /** What the vector arm cannot see: memories that have no vector yet, and those whose vector is another model's. Neither may look like "nothing found". */
+import { counted } from "../../kernel/text.ts";
 import type { Tx } from "../../store/port.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
 import { hasForeignVectors, withoutVector } from "../../store/queries/search-vectors.ts";
@@ -35,8 +36,8 @@ export function createMissingVectors(now: () => number): MissingVectors {
       const { scope, includeUnscoped } = filters;
       const key = `${scope.kind === "project" ? scope.id : scope.kind}|${includeUnscoped}|${label}`;
       const whole: Filters = { scope, includeUnscoped, after: undefined, before: undefined, tag: undefined };
-      const counted = await tx.first(withoutVector({ filters: whole, most: MOST_COUNTED }));
-      const [missing, pieces] = [counted?.memories ?? 0, counted?.pieces ?? 0];
+      const without = await tx.first(withoutVector({ filters: whole, most: MOST_COUNTED }));
+      const [missing, pieces] = [without?.memories ?? 0, without?.pieces ?? 0];
       if ((clean.get(key) ?? 0) > now()) return { missing, pieces, foreign: false };
       const foreign = (await tx.first(hasForeignVectors({ filters: whole, label })))?.found ?? false;
       clean.delete(key);
@@ -51,12 +52,12 @@ export function createMissingVectors(now: () => number): MissingVectors {
 /** Everything could be searched by meaning. */
 export const isWhole = ({ missing, pieces, foreign }: Unseen): boolean => missing === 0 && pieces === 0 && !foreign;
 
-const counted = (count: number, one: string, many: string): string[] =>
-  count === 0 ? [] : [count >= MOST_COUNTED ? `${MOST_COUNTED} or more ${many}` : count === 1 ? `1 ${one}` : `${count} ${many}`];
+const some = (count: number, one: string, many: string): string[] =>
+  count === 0 ? [] : [count >= MOST_COUNTED ? `${MOST_COUNTED} or more ${many}` : counted(count, one, many)];
 
 /** What a person is told about it. */
 export function unseenSentences({ missing, pieces, foreign }: Unseen): string[] {
-  const what = [...counted(missing, "memory", "memories"), ...counted(pieces, "piece of a long memory", "pieces of long memories")];
+  const what = [...some(missing, "memory", "memories"), ...some(pieces, "piece of a long memory", "pieces of long memories")];
   return [
     ...(what.length === 0
       ? []

@@ -5,6 +5,8 @@ import { routerWeights } from "../../../src/domain/retrieval/query-analysis.ts";
 
 const list = (...scores: [string, number][]) => scores.map(([id, score]) => ({ id, score }));
 const ids = (rows: readonly FusedRow[]) => rows.map((row) => row.id);
+/** Rows without a vector whose words nobody looked at. */
+const none = (...rows: string[]) => new Map(rows.map((id) => [id, 0]));
 const equal = { text: 1, vector: 1, bm25: 1 };
 
 const hits = fc
@@ -12,6 +14,7 @@ const hits = fc
     selector: (hit) => hit.id,
   })
   .map((found) => found.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1)));
+const share = fc.double({ min: 0, max: 1, noNaN: true });
 const arm: fc.Arbitrary<Arm> = fc.record({
   name: fc.constantFrom(...armNames),
   hits,
@@ -20,7 +23,7 @@ const arm: fc.Arbitrary<Arm> = fc.record({
     fc.record({ ids: fc.subarray([..."abcdefgh"]).map((ids) => new Set(ids)), coverage: fc.double({ min: 0, max: 1, noNaN: true }) }),
     { nil: undefined },
   ),
-  unmeasured: fc.subarray([..."abcdefgh"]).map((ids) => new Set(ids)),
+  unmeasured: fc.uniqueArray(fc.tuple(fc.constantFrom(..."abcdefgh"), share), { selector: ([id]) => id }).map((rows) => new Map(rows)),
 });
 const arms = fc.uniqueArray(arm, { selector: (each) => each.name, maxLength: 4 });
 
@@ -67,23 +70,27 @@ describe("fusion of scores", () => {
   test("a row that has no vector yet is heard by its words in place of its meaning, and never above a row that is first in both", () => {
     const words: Arm = { name: "bm25", hits: list(["v1", 9], ["fresh", 8.9], ["v2", 8.5]), coverage: 0.8 };
     expect(ids(fuseByScores([vector, words]))).toEqual(["v1", "v2", "fresh", "v3", "v4"]);
-    const found = fuseByScores([{ ...vector, unmeasured: new Set(["fresh", "v4", "elsewhere"]) }, words]);
+    const found = fuseByScores([{ ...vector, unmeasured: none("fresh", "v4", "elsewhere") }, words]);
     expect(ids(found)).toEqual(["v1", "fresh", "v2", "v3", "v4"]);
     expect(found[1]?.fusedScore).toBeCloseTo(0.989, 6);
     expect(found[1]?.shares.vector).toBe(0);
     // Words that cover next to nothing stand in for next to nothing.
     const faint = { ...words, coverage: 0.003 };
-    expect(ids(fuseByScores([{ ...vector, unmeasured: new Set(["fresh"]) }, faint]))[0]).toBe("v1");
-    expect(fuseByScores([{ ...vector, unmeasured: new Set() }, words])).toEqual(fuseByScores([vector, words]));
+    expect(ids(fuseByScores([{ ...vector, unmeasured: none("fresh") }, faint]))[0]).toBe("v1");
+    // A long row has all words of the question, and BM25 makes little of each.
+    const long = { ...words, hits: list(["fresh", 0.3]), coverage: 0.025 };
+    expect(ids(fuseByScores([{ ...vector, unmeasured: none("fresh") }, long]))[0]).toBe("v1");
+    expect(ids(fuseByScores([{ ...vector, unmeasured: new Map([["fresh", 1]]) }, long]))[0]).toBe("fresh");
+    expect(fuseByScores([{ ...vector, unmeasured: none() }, words])).toEqual(fuseByScores([vector, words]));
   });
 
   test("a long row whose beginning was measured keeps what is more: its meaning or its words", () => {
     const words: Arm = { name: "bm25", hits: list(["v3", 9], ["v1", 2]), coverage: 0.8 };
-    const of = (unmeasured: ReadonlySet<string>) => fuseByScores([{ ...vector, unmeasured }, words]);
-    expect(ids(of(new Set()))[0]).toBe("v1");
-    expect(ids(of(new Set(["v3"])))[0]).toBe("v3");
-    const first = of(new Set()).find(({ id }) => id === "v1")?.fusedScore;
-    expect(of(new Set(["v1"])).find(({ id }) => id === "v1")?.fusedScore).toBe(first);
+    const of = (unmeasured: ReadonlyMap<string, number>) => fuseByScores([{ ...vector, unmeasured }, words]);
+    expect(ids(of(none()))[0]).toBe("v1");
+    expect(ids(of(none("v3")))[0]).toBe("v3");
+    const first = of(none()).find(({ id }) => id === "v1")?.fusedScore;
+    expect(of(none("v1")).find(({ id }) => id === "v1")?.fusedScore).toBe(first);
   });
 
   test("one arm alone keeps its order to the last row, whatever its coverage", () => {

@@ -16,7 +16,7 @@ import { isWhole, type Unseen } from "../missing-vectors.ts";
 import { createDistances, LEAST_SAMPLES } from "./distances.ts";
 import { bestMatch, nearestIds, readTexts } from "./matching.ts";
 import { createRemembered } from "./remembered.ts";
-import { type Evidence, type GateStatistics, readEvidence } from "./statistics.ts";
+import { type Evidence, type GateStatistics, readEvidence, type Waiting } from "./statistics.ts";
 import { type MatchedRule, readThresholds, type Thresholds } from "./thresholds.ts";
 
 /** What was compared with what. */
@@ -69,7 +69,7 @@ export interface Brought {
   readonly near: VectorHits | undefined;
   /** How much meaning could not find, and which of the rows that were found. */
   readonly unseen: Unseen | undefined;
-  readonly waiting: ReadonlySet<string>;
+  readonly waiting: Waiting;
 }
 
 /** Either decided at once, by the distance alone, or once the arms have brought what there is. */
@@ -196,7 +196,7 @@ export function createGate({ db, embedder, threshold: configured, fitLimit, cloc
             const { matched } = measured;
             if (statistics.meaning === undefined || embedder.tokens === undefined) return byRule(statistics, measured, circumstances);
             if (matched === undefined) return byRule(statistics, measured, { ...circumstances, unread: MEASURED_UNREAD });
-            const texts = await readTexts(tx, near, nearestIds(near));
+            const texts = await readTexts(tx, near, nearestIds(near), evidence.weights());
             return {
               kind: "reading",
               async finish() {

@@ -83,7 +83,9 @@ export function createProbe({
       const evidence = await readEvidence(tx, words, near, { also: [...answers] });
       const nearest = { present: nearestIds(near), absent: nearestIds(near, answers) };
       const texts =
-        space === undefined ? new Map<string, string>() : await readTexts(tx, near, [...new Set(Object.values(nearest).flat())]);
+        space === undefined
+          ? new Map<string, string>()
+          : await readTexts(tx, near, [...new Set(Object.values(nearest).flat())], evidence.weights());
       return { evidence, answers, nearest, texts };
     });
 

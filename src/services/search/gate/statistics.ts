@@ -42,11 +42,15 @@ interface KindEvidence extends KindStatistics {
   readonly held: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
+/** Rows that meaning could not find, or not all of them, with the share 0–1 of the question's weight in words that each has. */
+export type Waiting = ReadonlyMap<string, number>;
+const NONE: Waiting = new Map();
+
 export interface EvidenceOptions {
   /** Rows that are looked at whatever their rank. */
   readonly also?: readonly string[];
   /** Rows that meaning could not find, or not all of them. */
-  readonly waiting?: ReadonlySet<string>;
+  readonly waiting?: Waiting;
 }
 
 /** Reads which words the best rows have. */
@@ -54,23 +58,18 @@ export async function readEvidence(
   tx: Tx,
   words: WordHits,
   near: VectorHits | undefined,
-  { also = [], waiting = NOBODY }: EvidenceOptions = {},
+  { also = [], waiting = NONE }: EvidenceOptions = {},
 ): Promise<Evidence> {
   const kinds: KindEvidence[] = [];
   const nearest = (near?.hits ?? []).slice(0, ROWS_READ);
   for (const statistics of words.statistics) {
-    const { kind, rowsWith } = statistics;
-    const terms = [...rowsWith.keys()];
+    const { kind } = statistics;
     const ids = new Set([
       ...(words.found[kind] ?? []).slice(0, ROWS_READ),
       ...nearest.filter(({ id }) => near?.kinds.get(id) === kind).map(({ id }) => id),
       ...also,
     ]);
-    const rows = terms.length === 0 || ids.size === 0 ? [] : await tx.all(formsInRows({ kind, terms, ids: [...ids] }));
-    kinds.push({
-      ...statistics,
-      held: new Map(rows.map(({ id, forms }) => [id, new Set(forms.map((at) => terms[at] ?? ""))])),
-    });
+    kinds.push({ ...statistics, held: await heldBy(tx, statistics, [...ids]) });
   }
   return {
     statistics: (without = NOBODY) => statisticsOf(words.analysis.words, kinds, near, without, waiting),
@@ -81,6 +80,23 @@ export async function readEvidence(
   };
 }
 
+/** Which of the question's forms each of some rows of a kind has. */
+async function heldBy(tx: Tx, { kind, rowsWith }: KindStatistics, ids: readonly string[]): Promise<KindEvidence["held"]> {
+  const terms = [...rowsWith.keys()];
+  const rows = terms.length === 0 || ids.length === 0 ? [] : await tx.all(formsInRows({ kind, terms, ids }));
+  return new Map(rows.map(({ id, forms }) => [id, new Set(forms.map((at) => terms[at] ?? ""))]));
+}
+
+/** Of the question's weight in words (idf) the share that each of some observations and episodes has, 0–1; however long the row is. */
+export async function wordShares(tx: Tx, words: WordHits, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const shares = new Map<string, number>();
+  for (const statistics of words.statistics.filter(({ kind }) => hasVectors(kind))) {
+    const kind = { ...statistics, held: await heldBy(tx, statistics, ids) };
+    for (const [id, share] of sharesOf(words.analysis.words, kind, NOBODY).rows) shares.set(id, share);
+  }
+  return shares;
+}
+
 const hasVectors = (kind: RowKind) => kind === "observation" || kind === "episode";
 
 function statisticsOf(
@@ -88,7 +104,7 @@ function statisticsOf(
   kinds: readonly KindEvidence[],
   near: VectorHits | undefined,
   without: ReadonlySet<string>,
-  waiting: ReadonlySet<string>,
+  waiting: Waiting,
 ): GateStatistics {
   const covers = new Map<string, number>();
   let known = 0;

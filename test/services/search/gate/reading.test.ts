@@ -51,6 +51,18 @@ eachEngine("what the abstention gate can read", (engine) => {
     expect(model.read).toEqual([]);
   });
 
+  test("of a long row the part that has the question's words is read, and no more than 600 characters of it", async () => {
+    const model = readingWords();
+    await measureOn(engine.db, datasetOf(await seedSixty(engine.db)), { embedder: model });
+    const filler = "wool water mill fence ".repeat(150);
+    await seedObservation(engine.db, { content: `${filler}alder7 birch7 ${filler}`, vector: vectorOf({ 7: 1, 200: 0.3, 208: 0.2 }) });
+    model.read = [];
+    await faroOver(engine.db, { embedder: model }).ask({ query: questionOf(7), abstain_ood: true });
+    const part = model.read.find((text) => text.startsWith("notes (concept): ")) ?? "";
+    expect(part).toContain("alder7 birch7");
+    expect(part.length).toBe("notes (concept): ".length + 600);
+  });
+
   test("where the tokens cannot be read, or were not when it was measured, the rule without them decides", async () => {
     const ids = await seedSixty(engine.db);
     const model = readingWords();
