@@ -36,7 +36,7 @@ export default defineTool({
     list: action({
       input: z.object({
         prefix: storableText().describe("list: how paths begin").optional(),
-        limit: clamped(1, MOST_ROWS, "list: most rows (100)").optional(),
+        limit: clamped(1, MOST_ROWS, `list: most rows (${LIST_ROWS})`).optional(),
         offset: offset.optional(),
       }),
       run: async (ctx, a, { artifacts }) => {

@@ -13,7 +13,7 @@ const MOST_TAIL_ROWS = 200;
 const MOST_WALKED = 1_000_000;
 
 /** One range for two actions; `tail` takes less of it. */
-const limit = clamped(1, MOST_WALKED, "verify: rows to check (all); tail: rows (20, at most 200)").optional();
+const limit = clamped(1, MOST_WALKED, `verify: rows to check (all); tail: rows (${TAIL_ROWS}, at most ${MOST_TAIL_ROWS})`).optional();
 
 export default defineTool({
   name: "cuba_archivo",

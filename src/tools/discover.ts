@@ -3,6 +3,7 @@ import { action, defineTool } from "./define.ts";
 import { choice, text } from "./fields.ts";
 import { publicForm } from "./profiles.ts";
 
+const QUERY_CHARS = 500;
 const details = ["names", "summary", "full"] as const;
 
 /** Words of a query that a tool must have, in its name or its description. */
@@ -22,7 +23,7 @@ export default defineTool({
   only: action({
     lenient: true,
     input: z.object({
-      query: text(0, 500, "words to look for in names and descriptions; empty lists all").optional(),
+      query: text(0, QUERY_CHARS, "words to look for in names and descriptions; empty lists all").optional(),
       detail: choice(details, "names only | name and description (default) | whole definition with inputSchema").optional(),
     }),
     run: async (_ctx, { query, detail = "summary" }, { catalogue }) => {

@@ -3,6 +3,9 @@ import { findLibrary } from "../domain/library-docs.ts";
 import { action, defineTool } from "./define.ts";
 import { text } from "./fields.ts";
 
+const LIBRARY_CHARS = 200;
+const QUERY_CHARS = 200;
+
 export default defineTool({
   name: "cuba_docs",
   group: "maintenance",
@@ -13,8 +16,8 @@ export default defineTool({
   hints: { readOnly: true, destructive: false, openWorld: true },
   only: action({
     input: z.object({
-      library: text(0, 200, "package name only, not a URL"),
-      query: text(1, 200, "keep only paragraphs that mention this; omit for the overview").optional(),
+      library: text(0, LIBRARY_CHARS, "package name only, not a URL"),
+      query: text(1, QUERY_CHARS, "keep only paragraphs that mention this; omit for the overview").optional(),
     }),
     run: async (ctx, a, { libraryDocs }) => {
       // Refused before anything else is asked.

@@ -27,7 +27,9 @@ const withheld = z
   .meta({ enum: ["quarantined"], description: "store but withhold from search until promoted" })
   .optional();
 const withheldOrNot = (trust: "quarantined" | "trusted" | undefined) => (trust === "quarantined" ? trust : undefined);
-const limit = int(1, 200, "list, episode_list, timeline: most rows").optional();
+/** Of any list. */
+const MOST_ROWS = 200;
+const limit = int(1, MOST_ROWS, "list, episode_list, timeline: most rows").optional();
 const page = { limit, offset: offset.optional() };
 
 export default defineTool({

@@ -16,6 +16,7 @@ const SEARCH_ROWS = 5;
 const MOST_FOUND = 25;
 const LIST_ROWS = 20;
 const MOST_LISTED = 100;
+const LIMIT = `search (${SEARCH_ROWS}, at most ${MOST_FOUND}), list (${LIST_ROWS})`;
 /** Of the steps beside other recipes, bytes as JSON; `get` shows them all. One that is longer alone has as many tokens. */
 const STEPS_PREVIEW = 3_000;
 /** What the texts of a recipe may take beside its steps, tokens; only scripts with several tokens a sign reach it. */
@@ -62,7 +63,7 @@ export default defineTool({
     search: action({
       input: z.object({
         query: filledText(QUERY_CHARS, "search: what you are about to do"),
-        limit: clamped(1, MOST_LISTED, "search (5, at most 25), list (20)").optional(),
+        limit: clamped(1, MOST_LISTED, LIMIT).optional(),
         offset: offset.optional(),
       }),
       run: async (ctx, a, { procedures }) => {
@@ -85,7 +86,7 @@ export default defineTool({
       }),
     }),
     list: action({
-      input: z.object({ limit: clamped(1, MOST_LISTED, "search (5, at most 25), list (20)").optional(), offset: offset.optional() }),
+      input: z.object({ limit: clamped(1, MOST_LISTED, LIMIT).optional(), offset: offset.optional() }),
       run: async (ctx, a, { procedures }) => {
         const start = a.offset ?? 0;
         const found = await procedures.list(ctx, { limit: a.limit ?? LIST_ROWS, offset: start });

@@ -22,7 +22,7 @@ export default defineTool({
   only: action({
     input: z.object({
       error_type: text(0, TYPE_CHARS, "category, e.g. TypeError"),
-      error_message: longText("the message; the first 5000 characters are kept"),
+      error_message: longText(`the message; the first ${MESSAGE_CHARS} characters are kept`),
       context: storedObject(CONTEXT_KIB, "file, function, line, attempted (what you tried), …").default({}),
       project: text(0, LABEL_CHARS, "free label; the active project's name by default").optional(),
       ...allowSecret,

@@ -38,7 +38,7 @@ export default defineTool({
           throw invalid("entity_pattern is required: the name that it waits for. Nothing was written.", { field: "entity_pattern" });
         if (a.max_fires === 0)
           throw invalid(
-            "max_fires must be from 1 to 10000, or -1 without limit; got 0, with which it could never fire. Nothing was written.",
+            `max_fires must be from 1 to ${MOST_FIRES}, or -1 without limit; got 0, with which it could never fire. Nothing was written.`,
             {
               field: "max_fires",
             },

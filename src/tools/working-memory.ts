@@ -25,7 +25,9 @@ export default defineTool({
     write: action({
       input: z.object({
         content: storableText()
-          .refine((value) => value.trim() !== "" && Buffer.byteLength(value) <= CONTENT_BYTES, { message: "text of 1 to 65536 bytes" })
+          .refine((value) => value.trim() !== "" && Buffer.byteLength(value) <= CONTENT_BYTES, {
+            message: `text of 1 to ${CONTENT_BYTES} bytes`,
+          })
           .meta({ description: "the note, at most 64 KiB" }),
         tag,
         ttl_seconds: int(1, LONGEST_TTL, "write: seconds to live").default(DEFAULT_TTL),
