@@ -51,6 +51,7 @@ export default defineTool({
             ...(judgment === undefined ? { error } : { judgment: shown(judgment) }),
           })),
           ...(scan.pairsLeft === 0 ? {} : { truncated: true, pairs_left: scan.pairsLeft }),
+          ...(scan.pairsGone === 0 ? {} : { pairs_gone: scan.pairsGone }),
           ...(scan.note === undefined ? {} : { note: scan.note }),
         };
       },

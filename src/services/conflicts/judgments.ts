@@ -1,7 +1,7 @@
 /** Verdicts on pairs of memories (`tools-cognition.md` §12): asked once, kept while both texts stay as they are. Changes no observation. */
 import { type PairVerdict, pairVerdicts } from "../../domain/trust/reply.ts";
 import type { CallContext } from "../../kernel/context.ts";
-import { invalid, notFound, unavailable } from "../../kernel/errors.ts";
+import { conflict, invalid, notFound, unavailable } from "../../kernel/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { observationPairs, observationsToJudge, storedJudgment, storeJudgment } from "../../store/queries/conflicts.ts";
 import { findEntity } from "../entities/resolve.ts";
@@ -41,11 +41,16 @@ export interface PairScan {
   readonly results: readonly ScannedPair[];
   /** Pairs that no time was left for. */
   readonly pairsLeft: number;
+  /** Pairs of which one was taken away meanwhile: nothing is said of them. */
+  readonly pairsGone: number;
   readonly note: string | undefined;
 }
 
 export interface Judgments {
-  /** @throws MemoryError `invalid` for one id twice · `not_found` where one is not visible here · `unavailable` where a named judge cannot be used. */
+  /**
+   * @throws MemoryError `invalid` for one id twice · `not_found` where one is not visible here · `conflict` where one is not any more when the judge
+   * has answered · `unavailable` where a named judge cannot be used.
+   */
   judgePair(ctx: CallContext, first: string, second: string, options: { readonly refresh: boolean }): Promise<JudgedPair>;
   /** Pairs in the ambiguous band, nearest to its middle first. */
   scanEntity(
@@ -84,6 +89,7 @@ interface Stored {
 
 /** By the clock: ids are ordered by chance and say nothing of time. */
 const newerByClock = (a: Side, b: Side): "a" | "b" | null => (a.createdAt === b.createdAt ? null : a.createdAt < b.createdAt ? "b" : "a");
+const WENT = "One of the two was taken away while a judge read them.";
 const replaces = (verdict: string): boolean => verdict === "supersedes" || verdict === "contradicts";
 
 export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgments {
@@ -126,6 +132,14 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
     return { ...found, newer: replaces(found.verdict) ? (found.newer ?? newerByClock(a, b)) : null };
   }
 
+  /** Both of a pair are to be seen here. A judge takes its time, and its reason quotes the texts. */
+  const areThere = async (ctx: CallContext, pairs: readonly { readonly a: string; readonly b: string }[]) => {
+    const ids = [...new Set(pairs.flatMap(({ a, b }) => [a, b]))];
+    const rows = ids.length === 0 ? [] : await db.read(ctx, (tx) => tx.all(observationsToJudge({ ids, scope: ctx.scope })));
+    const there = new Set(rows.map(({ id }) => id));
+    return ({ a, b }: { readonly a: string; readonly b: string }) => there.has(a) && there.has(b);
+  };
+
   return {
     async judgePair(ctx, first, second, { refresh }) {
       const [one, other] = [first.toLowerCase(), second.toLowerCase()];
@@ -147,6 +161,8 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
       if (stored !== undefined) return { a: idA, b: idB, cached: true, judgment: fromStore(a, b, stored) };
       requireJudge(ctx);
       const { llmCalls: _, ...judgment } = await ask(ctx, a, b, ctx.deadline.share(SHARE));
+      const isThere = await areThere(ctx, [{ a: idA, b: idB }]);
+      if (!isThere({ a: idA, b: idB })) throw conflict(`${WENT} Nothing was kept.`);
       return { a: idA, b: idB, cached: false, judgment };
     },
 
@@ -167,7 +183,8 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
         return { entity: known, pairs: await tx.all(observationPairs(wanted)) };
       });
       const results: ScannedPair[] = [];
-      let [llmCalls, cacheHits, pairsLeft] = [0, 0, 0];
+      let [llmCalls, cacheHits, pairsLeft, pairsGone] = [0, 0, 0, 0];
+      let asked = false;
       for (const pair of pairs) {
         const a: Side = { id: pair.a, content: pair.aContent, createdAt: pair.aCreatedAt, version: pair.aVersion };
         const b: Side = { id: pair.b, content: pair.bContent, createdAt: pair.bCreatedAt, version: pair.bVersion };
@@ -188,6 +205,12 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
           pairsLeft++;
           continue;
         }
+        // Taken away while the pairs before it were judged: no model is shown it any more.
+        if (asked && !(await areThere(ctx, [pair]))(pair)) {
+          pairsGone++;
+          continue;
+        }
+        asked = true;
         const { llmCalls: calls, ...judgment } = await ask(ctx, a, b, deadline);
         llmCalls += calls;
         const isFailed = judgment.backend === "none" && judgment.tried.length > 0;
@@ -198,15 +221,19 @@ export function createJudgments({ db, embedder, judge }: JudgmentsParts): Judgme
           error: isFailed ? judgment.tried.map(({ backend: rung, error }) => `${rung}: ${error}`).join(" ") : undefined,
         });
       }
-      const answered = results.find(({ cached, judgment }) => !cached && judgment !== undefined && judgment.backend !== "none")?.judgment
+      const isThere = asked ? await areThere(ctx, results) : () => true;
+      const standing = results.filter(isThere);
+      pairsGone += results.length - standing.length;
+      const answered = standing.find(({ cached, judgment }) => !cached && judgment !== undefined && judgment.backend !== "none")?.judgment
         ?.backend;
       return {
         entity: entity?.name ?? name,
         backend: judgeBackends.find((backend) => backend === answered) ?? judge.preferred(ctx, "pair"),
         llmCalls,
         cacheHits,
-        results,
+        results: standing,
         pairsLeft,
+        pairsGone,
         note: entity === undefined ? `Entity '${name}' is not known here. cuba_faro scope=entities finds names.` : undefined,
       };
     },

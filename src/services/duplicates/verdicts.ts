@@ -11,7 +11,7 @@ import { redact } from "../../kernel/secrets.ts";
 import { oneLine } from "../../kernel/text.ts";
 import type { Ladder } from "../../llm/ladder.ts";
 import type { Database } from "../../store/port.ts";
-import { type EntityEvidence, entityEvidence, evidenceCosine } from "../../store/queries/entity-evidence.ts";
+import { type EntityEvidence, entitiesThere, entityEvidence, evidenceCosine } from "../../store/queries/entity-evidence.ts";
 import { dataRules, fenced } from "../judge/prompts.ts";
 
 export interface ExplainedVerdict extends EntityVerdict {
@@ -76,9 +76,17 @@ export function createSameJudge({ db, label, ladder, nonce, timeoutMs }: SameJud
   return {
     async judge(ctx, pairs, onPair) {
       const models = ladder();
-      const verdicts: ExplainedVerdict[] = [];
-      const done = (unasked: number, problem?: string): JudgedEntities => ({ ...mergesOf(verdicts), verdicts, unasked, problem });
-      if (models.chats.length === 0) return done(pairs.length, models.problem ?? NOBODY);
+      const answers: ExplainedVerdict[] = [];
+      const done = async (unasked: number, problem?: string): Promise<JudgedEntities> => {
+        // A model takes its time, and its reason may say what was known: of what was taken away meanwhile nothing is repeated.
+        const ids = [...new Set(answers.flatMap(({ a, b }) => [a, b]))];
+        const there = new Set(
+          ids.length === 0 ? [] : (await db.read(ctx, (tx) => tx.all(entitiesThere({ ids, scope: ctx.scope })))).map(({ id }) => id),
+        );
+        const verdicts = answers.filter(({ a, b }) => there.has(a) && there.has(b));
+        return { ...mergesOf(verdicts), verdicts, unasked, problem };
+      };
+      if (models.chats.length === 0) return await done(pairs.length, models.problem ?? NOBODY);
       let failures = 0;
       for (const [at, { a, b }] of pairs.entries()) {
         // What is compared is read, then thought about outside of the transaction.
@@ -94,11 +102,11 @@ export function createSameJudge({ db, label, ladder, nonce, timeoutMs }: SameJud
         }
         const { reply, failure } = await ask(ctx, models, samePrompt(left, right, known.cosine, nonce()));
         failures = reply === undefined ? failures + 1 : 0;
-        verdicts.push({ a, b, ...(reply === undefined ? { ...NO_VERDICT, reason: failure ?? null } : readSameReply(reply)) });
+        answers.push({ a, b, ...(reply === undefined ? { ...NO_VERDICT, reason: failure ?? null } : readSameReply(reply)) });
         onPair(at + 1, pairs.length);
-        if (failures === MOST_FAILURES) return done(pairs.length - at - 1, failure);
+        if (failures === MOST_FAILURES) return await done(pairs.length - at - 1, failure);
       }
-      return done(0);
+      return await done(0);
     },
   };
 }

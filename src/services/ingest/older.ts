@@ -7,6 +7,7 @@ import type { CallContext } from "../../kernel/context.ts";
 import { MemoryError } from "../../kernel/errors.ts";
 import type { Database } from "../../store/port.ts";
 import { nearestObservation } from "../../store/queries/ingest.ts";
+import { isStillThere } from "../../store/queries/rem-reading.ts";
 import { addsNothing } from "../duplicates/gate.ts";
 import { findEntity } from "../entities/resolve.ts";
 import { type Judge, LEAST_MS, type PairJudgment } from "../judge/judge.ts";
@@ -65,8 +66,10 @@ export async function judgeOlder(
   });
   const verdicts = new Map<number, OlderVerdict>();
   for (const { note, id, content, createdAt } of pairs) {
+    // Forgotten, withheld or rewritten while those before it were judged: no model is shown it any more.
+    const isGone = verdicts.size > 0 && (await db.read(ctx, (tx) => tx.first(isStillThere({ id, content })))) === undefined;
     const judged =
-      deadline.remainingMs() < LEAST_MS
+      isGone || deadline.remainingMs() < LEAST_MS
         ? undefined
         : await judge.judgePair(ctx, { text: content, createdAt }, { text: note.content, createdAt: now().toISOString() }, deadline);
     verdicts.set(note.index, { decision: judged === undefined ? "noop" : decide(judged), id, content });

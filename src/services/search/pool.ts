@@ -66,6 +66,16 @@ export async function readPool(tx: Tx, fused: readonly FusedRow[], gathered: Gat
   return kept.slice(0, pool);
 }
 
+/** Those of the rows that stand as they were read, and may still be seen: a model took its time over them. */
+export async function stillStanding(tx: Tx, found: readonly Found[], filters: Filters): Promise<Found[]> {
+  const ids = Object.fromEntries(rowKinds.map((kind) => [kind, found.flatMap((each) => (each.kind === kind ? [each.row.id] : []))]));
+  const now = new Map((await tx.all(foundRows({ ids, filters }))).map((row) => [row.id, row]));
+  return found.flatMap((each) => {
+    const row = now.get(each.row.id);
+    return row?.content === each.row.content && row.solution === each.row.solution ? [{ ...each, row }] : [];
+  });
+}
+
 /** Reads rows that no arm found, with scores of their own. */
 export async function readExtras(tx: Tx, rows: readonly Hit[], filters: Filters): Promise<Found[]> {
   if (rows.length === 0) return [];

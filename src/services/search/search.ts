@@ -22,7 +22,7 @@ import { type Gate, type GateOutcome, type OpenGate, type Reading, UNDECIDED } f
 import { type Gathered, gather } from "./gather.ts";
 import { type RunLeg, runLegs } from "./legs.ts";
 import { createMissingVectors } from "./missing-vectors.ts";
-import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, withAssociated } from "./pool.ts";
+import { boostBySession, chooseRows, newestFirst, poolSize, readExtras, readPool, stillStanding, withAssociated } from "./pool.ts";
 import { type Ablation, type Connections, type Found, type HybridAnswer, type HybridRequest, holdsObservations } from "./request.ts";
 import { type RerankStage, rerankBudget, rerankRows, wantsRerank } from "./rerank.ts";
 import { createVerifier, type Verifier } from "./verify.ts";
@@ -135,34 +135,42 @@ export function createSearch({ db, embedder, fresh, fusion: configured, entityLe
         const fused = await newestFirst(tx, withAssociated(fuse(fusion, gathered.arms, analysis.weights), gathered), gathered, ages);
         const texts = [...(await textsOfSession(run, ctx)), ...(ablation.goals ?? [])];
         const pool = await readPool(tx, fused, gathered, filters, Math.max(poolSize(request, texts.length > 0), depth));
-        const { rows, connections } =
+        const { rows, connections, seeds } =
           analysis.class === "multi_hop" && holdsObservations(request.scope)
             ? await connect(run, tx, gathered, pool, filters)
-            : { rows: pool, connections: undefined };
+            : { rows: pool, connections: undefined, seeds: [] };
         return {
           kind: "found",
           outcome,
           rows,
           connections,
+          seeds,
           texts,
           wordsLeftOut,
           unseen,
           peers,
-          finished: reads ? undefined : await finish(run, rows, texts),
+          finished: reads || outcome?.kind === "reading" ? undefined : await finish(run, rows, texts),
         } as const;
       });
       const { wordsLeftOut, unseen } = first.value;
       const outcome = first.value.outcome?.kind === "reading" ? await first.value.outcome.finish() : first.value.outcome;
       if (first.value.kind === "refused" || outcome?.kind === "abstained")
         return abstained(analysis.class, outcome, degradationOf(first.failed, question, { ...NO_RANKING, wordsLeftOut, unseen }));
-      const { rows, connections, texts, peers, finished } = first.value;
+      const { rows, connections, seeds, texts, peers, finished } = first.value;
       // Nothing slow happens inside a transaction: the model reads between two of them.
-      const { rows: ranked, unranked } =
+      const { rows: ranked, unranked } = reads
+        ? await rerankRows(rerank, ctx, request.query, rows, budget ?? ctx.deadline, ablation.rerankUnfound)
+        : { rows, unranked: undefined };
+      // What was forgotten, withheld or rewritten meanwhile is no answer any more.
+      const last =
         finished === undefined
-          ? await rerankRows(rerank, ctx, request.query, rows, budget ?? ctx.deadline, ablation.rerankUnfound)
-          : { rows, unranked: undefined };
-      const last = finished === undefined ? await runLegs(db, ctx, (run) => finish(run, ranked, texts)) : { value: finished, failed: [] };
-      const value = { ...last.value, connections, peers };
+          ? await runLegs(db, ctx, async (run, tx) => ({
+              ...(await finish(run, await stillStanding(tx, ranked, filters), texts)),
+              connections:
+                connections === undefined ? undefined : (await run("connections", (t) => connectionsOf(t, seeds, filters)))?.connections,
+            }))
+          : { value: { ...finished, connections }, failed: [] };
+      const value = { ...last.value, peers };
       const failed = [...first.failed, ...last.failed];
       if (request.trackAccess) reinforce(ctx, value.found);
       for (const { leg, cause } of failed) ctx.log.warn("a part of a search failed", { leg, cause: causeChain(cause) });
@@ -220,13 +228,13 @@ async function connect(
   { mentions }: Gathered,
   pool: readonly Found[],
   filters: Filters,
-): Promise<{ rows: readonly Found[]; connections: Connections | undefined }> {
+): Promise<{ rows: readonly Found[]; connections: Connections | undefined; seeds: readonly string[] }> {
   const seeds = [
     ...new Set([...mentions.map(({ entity }) => entity), ...pool.flatMap(({ row }) => (row.entity === null ? [] : [row.entity]))]),
   ];
   const around = await run("connections", (t) => connectionsOf(t, seeds, filters));
-  if (around === undefined) return { rows: pool, connections: undefined };
+  if (around === undefined) return { rows: pool, connections: undefined, seeds };
   const known = new Set(pool.map(({ row }) => row.id));
   const extras = await readExtras(tx, around.rows.filter(({ id }) => !known.has(id)).slice(0, MOST_EXTRAS), filters);
-  return { rows: [...pool, ...extras], connections: around.connections };
+  return { rows: [...pool, ...extras], connections: around.connections, seeds };
 }

@@ -13,7 +13,7 @@ import { redact } from "../../kernel/secrets.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import type { Filters } from "../../store/queries/search-filters.ts";
 import { chunkTexts } from "../../store/queries/search-rows.ts";
-import { evidenceRows, insertPrediction, resolvedPredictions, similarTo } from "../../store/queries/search-verify.ts";
+import { evidenceRows, insertPrediction, keptEvidence, resolvedPredictions, similarTo } from "../../store/queries/search-verify.ts";
 import type { ClaimJudgment, Judge, JudgeBackend, TriedRung } from "../judge/judge.ts";
 import { createAges } from "./ages.ts";
 import { analyse } from "./analyse.ts";
@@ -47,7 +47,7 @@ export interface Verification {
   /** Share of the resolved predictions of this level that were right, smoothed; undefined while none is resolved. */
   readonly calibratedAccuracy: number | undefined;
   readonly calibratedN: number;
-  /** Undefined where the prediction could not be written down. */
+  /** Undefined where the prediction could not be written down, or something that it rests on is gone. */
   readonly verifyId: string | undefined;
   /** Judges that were asked and failed, each once. */
   readonly tried: readonly TriedRung[];
@@ -92,6 +92,9 @@ const TOLD: Readonly<Record<Exclude<Grounding["level"], "unknown">, string>> = {
   contradicted: "Stored evidence contradicts the claim.",
 };
 
+const GONE =
+  "Something that was read for this claim was changed or taken away while it was judged: it is left out, and the answer is not written down.";
+
 const DIFFERENCE: Readonly<Record<Differs["kind"], string>> = {
   number: "another number",
   negation: "a negation",
@@ -128,15 +131,14 @@ export function createVerifier({ db, embedder, fresh, judge }: VerifierParts): V
           .slice(0, MOST_EVIDENCE);
       });
       const judgments = await judged(ctx, judge, claim, gathered);
-      const evidence = gathered.map(({ read, ...row }, at): Evidence => {
+      const read = gathered.map(({ read, ...row }, at): Evidence => {
         const judgment = judgments[at]?.backend === "none" ? undefined : judgments[at];
         return { ...row, judgment, differs: judgment?.verdict === "supports" ? undefined : differsFrom(claim, read) };
       });
-      const weighed = evidence.flatMap(({ id, similarity, judgment }) => (judgment === undefined ? [] : [{ id, similarity, ...judgment }]));
-      const { confidence, level } = groundingOf(weighed);
+      const { evidence, weighed, confidence, level, verifyId } = await settle(ctx, claim, read, filters);
       const past = await calibration(ctx, level);
       const resolved = (past?.correct ?? 0) + (past?.incorrect ?? 0);
-      const evidenceIds = decidingEvidence(weighed).map(({ id }) => id);
+      const { search: degraded } = degradationOf(failed, question, { enableBm25: false, unranked: undefined });
       return {
         confidence,
         grounding: level,
@@ -146,9 +148,9 @@ export function createVerifier({ db, embedder, fresh, judge }: VerifierParts): V
         verdictsReached: weighed.filter(({ verdict }) => verdict !== "unknown").length,
         calibratedAccuracy: resolved === 0 ? undefined : ((past?.correct ?? 0) + 1) / (resolved + 2),
         calibratedN: resolved,
-        verifyId: await writeDown(ctx, { claim: redact(claim), entity: evidence[0]?.entity ?? null, confidence, level, evidenceIds }),
+        verifyId,
         tried: distinct(judgments.flatMap(({ tried }) => tried)),
-        degraded: degradationOf(failed, question, { enableBm25: false, unranked: undefined }).search,
+        degraded: evidence.length < read.length ? [...degraded, GONE] : degraded,
       };
     },
   };
@@ -164,21 +166,51 @@ export function createVerifier({ db, embedder, fresh, judge }: VerifierParts): V
     }
   }
 
-  async function writeDown(
-    ctx: CallContext,
-    prediction: { claim: string; entity: string | null; confidence: number; level: string; evidenceIds: readonly string[] },
-  ): Promise<string | undefined> {
-    const id = newId();
+  /**
+   * What was read may be forgotten, withheld or rewritten while it is judged. The answer is made of what stands, and written down together with all that
+   * was read or not at all: a claim repeats what it was asked about.
+   */
+  async function settle(ctx: CallContext, claim: string, read: readonly Evidence[], filters: Filters): Promise<Settled> {
+    const verifyId = newId();
     try {
-      await db.write(ctx, async (tx) => {
-        await tx.run(insertPrediction({ id, ...prediction, projectId: projectOf(ctx.scope) }));
+      return await db.write(ctx, async (tx) => {
+        const found = weigh(await kept(tx, read, filters, true));
+        const { evidence, weighed, confidence, level } = found;
+        if (evidence.length < read.length) return { ...found, verifyId: undefined };
+        const evidenceIds = decidingEvidence(weighed).map(({ id }) => id);
+        const entity = evidence[0]?.entity ?? null;
+        const prediction = { id: verifyId, claim: redact(claim), entity, confidence, level, evidenceIds, projectId: projectOf(ctx.scope) };
+        await tx.run(insertPrediction(prediction));
+        return { ...found, verifyId };
       });
-      return id;
     } catch (cause) {
+      if (ctx.signal.aborted) throw cause;
       ctx.log.warn("a prediction could not be written down", { cause: causeChain(cause) });
-      return undefined;
+      return { ...weigh(await db.read(ctx, (tx) => kept(tx, read, filters, false))), verifyId: undefined };
     }
   }
+}
+
+interface Weighed {
+  readonly evidence: readonly Evidence[];
+  readonly weighed: readonly (ClaimJudgment & Pick<Evidence, "id" | "similarity">)[];
+  readonly confidence: number;
+  readonly level: Grounding["level"];
+}
+interface Settled extends Weighed {
+  readonly verifyId: string | undefined;
+}
+
+function weigh(evidence: readonly Evidence[]): Weighed {
+  const weighed = evidence.flatMap(({ id, similarity, judgment }) => (judgment === undefined ? [] : [{ id, similarity, ...judgment }]));
+  return { evidence, weighed, ...groundingOf(weighed) };
+}
+
+async function kept(tx: Tx, read: readonly Evidence[], filters: Filters, lock: boolean): Promise<readonly Evidence[]> {
+  if (read.length === 0) return [];
+  const [ids, contents] = [read.map(({ id }) => id), read.map(({ content }) => content)];
+  const there = new Set((await tx.all(keptEvidence({ ids, contents, filters, lock }))).map(({ id }) => id));
+  return read.filter(({ id }) => there.has(id));
 }
 
 /** The best items as far as the judge goes; none without a judge. */

@@ -107,7 +107,7 @@ export const storedJudgment = query(
   where j.observation_a = ${q.a}::uuid and j.observation_b = ${q.b}::uuid`,
 );
 
-/** Stores a verdict only if both texts are still those that were judged. */
+/** Stores a verdict only if both texts are still those that were judged, and keeps them so until the transaction ends. */
 export const storeJudgment = (q: {
   readonly a: string;
   readonly aVersion: number;
@@ -123,6 +123,7 @@ export const storeJudgment = (q: {
   select x.id, y.id, ${q.verdict}::text, ${q.confidence}::float8, ${q.reason}::text, ${q.backend}::text, ${q.model}::text
   from brain_observations as x, brain_observations as y
   where x.id = ${q.a}::uuid and x.version = ${q.aVersion}::int and y.id = ${q.b}::uuid and y.version = ${q.bVersion}::int
+  for share of x, y
   on conflict (observation_a, observation_b) do update set
     verdict = excluded.verdict, confidence = excluded.confidence, reason = excluded.reason,
     judge_backend = excluded.judge_backend, judge_model = excluded.judge_model, judged_at = now()`;

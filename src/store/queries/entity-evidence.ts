@@ -46,6 +46,13 @@ export const entityEvidence = query(
   order by e.id`,
 );
 
+/** Which of these are to be seen still. */
+export const entitiesThere = query(
+  z.object({ id: uuid }),
+  (q: { ids: readonly string[]; scope: Scope }) => sql`
+  select e.id from brain_entities as e where e.id = any(${uuidArray(q.ids)}) and ${inScope("e", q.scope)} order by e.id`,
+);
+
 /** Mean cosine over all pairs of rows of two entities: of unit vectors it is the inner product of their means. Null without vectors of this model. */
 export const evidenceCosine = query(z.object({ cosine: float8.nullable() }), (q: { a: string; b: string; label: string }) => {
   const mean = (entityId: string) => sql`(select avg(o.embedding) from brain_observations as o

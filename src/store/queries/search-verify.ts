@@ -1,7 +1,7 @@
 /** Evidence for one claim, and the record of having been asked. */
 import { sql } from "drizzle-orm";
 import { z } from "zod";
-import { float8, int8, query, uuid, uuidArray } from "../codecs.ts";
+import { float8, int8, query, textArray, uuid, uuidArray } from "../codecs.ts";
 import { type Filters, isVisible } from "./search-filters.ts";
 
 /** Trigram similarity of observations with a claim, of those that its words found. Plan: primary keys. */
@@ -24,6 +24,22 @@ export const evidenceRows = query(
   select x.id, x.content, x.observation_type as type, e.name as entity
   from brain_observations as x join brain_entities as e on e.id = x.entity_id
   where x.id = any(${uuidArray(q.ids)}) and ${isVisible("observation", "x", q.filters)}`,
+);
+
+/**
+ * Those of the rows that were read which stand as they were. `lock` keeps them and their entities so until the transaction ends: whoever forgets an entity
+ * holds it from the beginning, before looking for what speaks of it.
+ */
+export const keptEvidence = query(
+  z.object({ id: uuid }),
+  (q: { ids: readonly string[]; contents: readonly string[]; filters: Filters; lock: boolean }) => sql`
+  select x.id
+  from brain_observations as x
+  join unnest(${uuidArray(q.ids)}, ${textArray(q.contents)}) as seen(id, content) on seen.id = x.id and seen.content = x.content
+  join brain_entities as e on e.id = x.entity_id
+  where ${isVisible("observation", "x", q.filters)}
+  order by x.id
+  ${q.lock ? sql`for share of x, e` : sql``}`,
 );
 
 /** Resolved predictions of one level, in scope. */

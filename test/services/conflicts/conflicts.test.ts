@@ -195,6 +195,25 @@ eachEngine("conflicts", (engine) => {
       expect(await rows(engine.db, sql`select 1 from brain_judgments`)).toEqual([]);
     });
 
+    test("what is forgotten while a judge reads it is not answered, whatever it says", async () => {
+      for (const reply of ['{"verdict":"contradicts","confidence":0.9,"reason":"Zyx moved"}', "garbage"]) {
+        const [a, b] = await pair("Zyx listens on 8080", "Zyx listens on 9090", 0.7, { entity: "Zyx Mira" });
+        const forgetting: Chat = {
+          ...chat(),
+          complete: async () => {
+            await over().caller()("cuba_forget", { entity_name: "Zyx Mira", confirm: true });
+            return reply;
+          },
+        };
+        const error = await over().refusal(judgePair(judgeOver(forgetting), a, b));
+        expect([error.code, error.message]).toEqual([
+          "conflict",
+          "One of the two was taken away while a judge read them. Nothing was kept.",
+        ]);
+        expect(await rows(engine.db, sql`select 1 from brain_judgments`)).toEqual([]);
+      }
+    });
+
     test("unknown, garbage, the heuristic and nobody are not kept", async () => {
       const [a, b] = await pair("is used", "is not used", 0.7);
       const judges = [
@@ -294,6 +313,22 @@ eachEngine("conflicts", (engine) => {
         pairs_left: 3,
         llm_calls: 0,
       });
+    });
+
+    test("what is forgotten while a scan goes on is shown to no model and answered by none", async () => {
+      await seedAround();
+      const model = chat('{"verdict":"contradicts","confidence":0.9,"reason":"Zyx moved"}');
+      const forgetting: Chat = {
+        ...model,
+        complete: async (...given) => {
+          await over().caller()("cuba_forget", { entity_name: "service", confirm: true });
+          return await model.complete(...given);
+        },
+      };
+      const answer = await scan(judgeOver(forgetting));
+      expect(answer).toMatchObject({ results: [], pairs_gone: 3, llm_calls: 1, cache_hits: 0 });
+      expect(model.prompts).toHaveLength(1);
+      expect(await rows(engine.db, sql`select 1 from brain_judgments`)).toEqual([]);
     });
 
     test("no pairs and an unknown entity are no errors", async () => {

@@ -7,6 +7,7 @@ import type { Ladder } from "../../../src/llm/ladder.ts";
 import { createSameJudge } from "../../../src/services/duplicates/verdicts.ts";
 import { chat, ladder } from "../../support/chat.ts";
 import { eachEngine, testScope } from "../../support/engines.ts";
+import { graphOver } from "../../support/graph.ts";
 import { entity, project, rows } from "../../support/statements.ts";
 
 eachEngine("a judge of names that look alike", (engine) => {
@@ -85,6 +86,23 @@ eachEngine("a judge of names that look alike", (engine) => {
       unasked: 1,
       problem: expect.stringContaining("nobody has chosen one"),
     });
+  });
+
+  test("of what is forgotten while a model compares others nothing is repeated, and nothing is merged with it", async () => {
+    const [a, b, c] = [await entity(engine.db, null, "Zyx Mira"), await entity(engine.db, null, "Zyx Mira."), await entity(engine.db)];
+    await observe(a, "Zyx leads the gateway", 1);
+    const forget = graphOver(engine.db).caller({ kind: "none" });
+    const same = { verdict: "same", confidence: 0.9, reason: "Zyx leads both" };
+    const model = chat(same, async () => {
+      await forget("cuba_forget", { entity_name: "Zyx Mira", confirm: true });
+      return JSON.stringify({ ...same, reason: "alike" });
+    });
+    const { verdicts, groups } = await judge(ladder(model), [
+      { a, b },
+      { a: b, b: c },
+    ]);
+    expect(verdicts).toEqual([{ a: b, b: c, verdict: "same", confidence: 0.9, reason: "alike" }]);
+    expect(groups).toEqual([[b, c].sort()]);
   });
 
   test("a model that is gone is not asked for ever; the next one of the ladder is", async () => {

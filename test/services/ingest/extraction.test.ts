@@ -312,6 +312,24 @@ eachEngine("cuba_ingesta auto_extract", (engine) => {
         expect(given.asked.prompts).toEqual([]);
       });
 
+      test("an old text that is forgotten while the judge reads another is shown to nobody", async () => {
+        await add();
+        await over().caller()("cuba_cronica", { action: "add", entity_name: "Zyx Mira", content: "Zyx Mira is on call on Mondays" });
+        const facts = ["PostgreSQL is pinned to version 18", "Zyx Mira is on call on Fridays"] as const;
+        const asked = chat(async () => {
+          await over().caller()("cuba_forget", { entity_name: "Zyx Mira", confirm: true });
+          return '{"verdict":"supersedes","confidence":0.9}';
+        });
+        const answer = await extract(
+          chat(factsReply(["Postgres", facts[0]], ["Zyx Mira", facts[1]])),
+          facts.join(". "),
+          { supersede_conflicts: true },
+          { judge: judgeWith({ ladder: ladder(asked) }) },
+        );
+        expect(answer).toMatchObject({ added: 2, superseded: 1, operations: { update: 1, noop: 1 } });
+        expect(asked.prompts).toHaveLength(1);
+      });
+
       test("an old text that changed while the judge was asked stays", async () => {
         await add();
         const asked = chat(async () => {

@@ -6,6 +6,7 @@ import { passageOf, type RerankStage, rerankRows, wantsRerank } from "../../../s
 import { faroAsAsked } from "../../../src/tools/search.ts";
 import { type TestEmbedder, testEmbedder } from "../../support/embedder.ts";
 import { eachEngine } from "../../support/engines.ts";
+import { graphOver } from "../../support/graph.ts";
 import { callContext, faroOver, idsOf, rowsOf, seedError, seedMany, seedObservation } from "../../support/search.ts";
 
 interface Asked {
@@ -121,6 +122,33 @@ eachEngine("reranking", (engine) => {
     await faroOver(engine.db, { rerank }).ask({ query: "walnut", rerank: true });
     expect(asked[0]?.passages).toContain("WalnutError: walnut jammed (clean the shell)");
     expect(asked[0]?.passages).toContain("mill: walnut mill");
+  });
+
+  test("what is forgotten or withheld while it reads is not answered", async () => {
+    await seedMany(engine.db, contents);
+    await seedObservation(engine.db, { entity: "Zyx Mira", content: "walnut of hers" });
+    const withheld = await seedObservation(engine.db, { content: "walnut of a stranger" });
+    await seedError(engine.db, { type: "WalnutError", message: "walnut of Zyx Mira jammed" });
+    const { rerank } = stageOf(letters);
+    const forget = graphOver(engine.db).caller({ kind: "none" });
+    const slow: RerankStage = {
+      ...rerank,
+      reranker: {
+        ...rerank.reranker,
+        async score(...given) {
+          await forget("cuba_forget", { entity_name: "Zyx Mira", confirm: true });
+          await engine.db.asOwner((each) => each.script(`update brain_observations set trust = 'quarantined' where id = '${withheld}'`));
+          return await rerank.reranker.score(...given);
+        },
+      },
+    };
+    const answer = await faroOver(engine.db, { rerank: slow }).ask({ query: "walnut", rerank: true });
+    expect(
+      rowsOf(answer)
+        .map(({ c }) => c)
+        .sort(),
+    ).toEqual(["walnut four", "walnut one", "walnut three", "walnut two"]);
+    expect(JSON.stringify(answer)).not.toContain("Zyx");
   });
 
   test("its budget is its own or four fifths of the call, whichever is less", async () => {

@@ -9,6 +9,7 @@ import { silentLogger } from "../../../src/kernel/logger.ts";
 import type { Judge } from "../../../src/services/judge/judge.ts";
 import type { Answer } from "../../../src/tools/define.ts";
 import { eachEngine } from "../../support/engines.ts";
+import { graphOver } from "../../support/graph.ts";
 import { certain, judgeWith, scriptedEntailment } from "../../support/judge.ts";
 import { embedderOf, faroOver, seedMany, seedObservation, vectorOf } from "../../support/search.ts";
 import { sharedDirectory } from "../../support/shared.ts";
@@ -89,6 +90,33 @@ eachEngine("mode=verify with a judge", (engine) => {
     );
     const answer = await verify(judgeWith({ maxPairs: 2, entailment: scriptedEntailment(() => certain.neutral) }));
     expect(evidenceOf(answer).map((item) => "verdict" in item)).toEqual([true, true, false, false, false, false, false, false]);
+  });
+
+  test("what is forgotten, retired or rewritten while the judge reads is neither shown nor written down, and what is left decides", async () => {
+    const said = ["the parser is enabled by default", "the parser is enabled by default now"] as const;
+    const meanwhile = async (content: string, work: (id: string) => Promise<unknown>) => {
+      await engine.db.reset();
+      await seedObservation(engine.db, { entity: "parser", content: said[0] });
+      const id = await seedObservation(engine.db, { entity: "Zyx Mira", content });
+      const known = scriptedEntailment((premise) => (premise === content ? certain.entails : certain.neutral));
+      const judge = judgeWith({
+        entailment: { ...known, entail: async (...given) => (await work(id), await known.entail(...given)) },
+      });
+      const answer = await verify(judge);
+      expect(answer).toMatchObject({ grounding: "unknown", confidence: 0, evidence_count: 1, degraded: true });
+      expect(answer.degraded_reason).toContain("was changed or taken away while it was judged");
+      expect(answer).not.toHaveProperty("verify_id");
+      expect(JSON.stringify(answer)).not.toContain("Zyx");
+      expect(JSON.stringify(answer)).not.toContain(said[1]);
+      expect(await logged()).toEqual([]);
+    };
+    await meanwhile(said[1], () =>
+      graphOver(engine.db).caller({ kind: "none" })("cuba_forget", { entity_name: "Zyx Mira", confirm: true }),
+    );
+    for (const change of ["trust = 'quarantined'", "observation_type = 'superseded'", "content = 'something else'"])
+      await meanwhile(said[1], (id) =>
+        engine.db.asOwner((connection) => connection.script(`update brain_observations set ${change} where id = '${id}'`)),
+      );
   });
 
   test("a judge that fails is named and leaves the claim unknown", async () => {

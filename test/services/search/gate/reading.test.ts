@@ -16,6 +16,7 @@ import {
   UNMEASURED,
 } from "../../../support/abstention.ts";
 import { eachEngine } from "../../../support/engines.ts";
+import { graphOver } from "../../../support/graph.ts";
 import { callContext, faroOver, idsOf, seedEpisode, seedObservation, vectorOf } from "../../../support/search.ts";
 
 const ask = { query: FOREIGN, abstain_ood: true };
@@ -178,6 +179,22 @@ eachEngine("what the abstention gate can read", (engine) => {
       expect(answer).toMatchObject({ ood_gate: "partial", ...(refused ? { ood: true } : {}) });
       expect(answer.ood === true).toBe(refused);
     }
+  });
+
+  test("what is forgotten while the nearest rows are read is not answered", async () => {
+    const ids = await seedSixty(engine.db);
+    const model = readingWords();
+    await measureOn(engine.db, datasetOf(ids), { embedder: model });
+    const forget = graphOver(engine.db).caller({ kind: "none" });
+    const slow: Embedder = {
+      ...model,
+      async tokens(...given) {
+        await forget("cuba_forget", { entity_name: "shelf", confirm: true });
+        return (await model.tokens?.(...given)) ?? [];
+      },
+    };
+    const { count, results } = await faroOver(engine.db, { embedder: slow }).ask({ query: questionOf(7), abstain_ood: true });
+    expect([count, results]).toEqual([0, []]);
   });
 
   test("a model that is loading: words alone decide, and a refusal claims no more than they say", async () => {
