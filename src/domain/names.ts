@@ -9,7 +9,7 @@ export const MAX_NAME_CHARS = 200;
 /** Control characters, and the marks that turn the writing direction: a name that cannot be seen cannot be typed again. */
 const INVISIBLE = /[\p{Cc}\u202a-\u202e\u2066-\u2069\ufeff]/u;
 /** Break hints that text copied from a page brings along; unlike joiners they mean nothing in any script. */
-const BREAK_HINTS = /[\u00ad\u200b\u2060]/gu;
+export const BREAK_HINTS = /[\u00ad\u200b\u2060]/gu;
 const UNFIT_FOR_LABELS = /[\p{Cc}\p{Surrogate}\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
 /**

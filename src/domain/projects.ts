@@ -1,7 +1,7 @@
 /** What identifies a project: the repository, not the directory's name (`tools-cognition.md` §1.3). Pure rules; git is asked elsewhere. */
 
 import { trimmedEnd } from "../kernel/text.ts";
-import { cleanLabel } from "./names.ts";
+import { BREAK_HINTS, cleanLabel } from "./names.ts";
 
 const SLASHES = "/\\";
 
@@ -87,5 +87,9 @@ export function rootDirectory(uri: string, home: string | undefined): string | u
   return isRoot || (home !== undefined && path === trimmedEnd(home, SLASHES)) ? undefined : path;
 }
 
-/** Names that differ only in case, `-`, `_` or spaces are likely one project mistyped. */
-export const projectNameKey = (name: string): string => name.toLowerCase().replace(/[-_\s]/g, "");
+/** Names that differ only in case, `-`, `_`, spaces or in what cannot be seen are likely one project mistyped. */
+export const projectNameKey = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(BREAK_HINTS, "")
+    .replace(/[-_\s]/g, "");

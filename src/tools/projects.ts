@@ -3,6 +3,7 @@ import { cleanName } from "../domain/names.ts";
 import type { Backfilled, Merged } from "../services/project-merge.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { filledText, flag, offset } from "./fields.ts";
+import { fitRows, readOn } from "./fit.ts";
 
 const NAME_CHARS = 200;
 /** Projects listed at once. */
@@ -26,19 +27,15 @@ export default defineTool({
       run: async (ctx, args, { projects }) => {
         const start = args.offset ?? 0;
         const { rows, total } = await projects.list(ctx, { limit: PAGE, offset: start });
-        const next = start + rows.length;
-        return {
-          action: "list",
-          projects: rows.map((row) => ({
-            id: row.id,
-            name: row.name,
-            created_at: row.createdAt,
-            last_active_at: row.lastActiveAt,
-            entity_count: row.entityCount,
-          })),
-          count: rows.length,
-          ...(next < total ? { truncated: true, total, next: { offset: next } } : {}),
-        };
+        const shown = rows.map((row) => ({
+          id: row.id,
+          name: row.name,
+          created_at: row.createdAt,
+          last_active_at: row.lastActiveAt,
+          entity_count: row.entityCount,
+        }));
+        const page = await fitRows({ rows: shown, total, offset: start });
+        return { action: "list", projects: page.rows, count: page.rows.length, ...readOn(page) };
       },
     }),
     current: action({

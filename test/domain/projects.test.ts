@@ -62,6 +62,8 @@ describe("a client's root", () => {
   test("with a broken escape keeps it as it is", () => expect(percentDecode("%C3%28 %")).toBe("%C3%28 %"));
 });
 
-test("names that differ in case and separators alone have one key", () => {
-  expect(projectNameKey("My-App_v2 x")).toBe(projectNameKey("myappv2x"));
+test("names that differ in case, separators and what cannot be seen alone have one key", () => {
+  expect(projectNameKey("My-App_v2 x")).toBe("myappv2x");
+  expect(projectNameKey("my\u200bapp\u00adv2\u2060x")).toBe("myappv2x");
+  expect(projectNameKey("mýapp")).toBe("mýapp");
 });

@@ -1,10 +1,19 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import { toEnd } from "../../src/kernel/steps.ts";
+import { tokenCounter } from "../../src/kernel/tokens.ts";
 import { query } from "../../src/store/codecs.ts";
+import projectsTool from "../../src/tools/projects.ts";
+import type { Services } from "../../src/tools/services.ts";
 import { eachEngine, testScope } from "../support/engines.ts";
 import { faroOver } from "../support/search.ts";
 import { processOver } from "../support/services.ts";
+
+const listed = z.looseObject({
+  projects: z.array(z.looseObject({ name: z.string() })),
+  next: z.object({ offset: z.int() }).optional(),
+});
 
 eachEngine("projects", (engine) => {
   beforeEach(() => engine.db.reset());
@@ -38,6 +47,29 @@ eachEngine("projects", (engine) => {
     const typo = await of.projects.switchTo(await window.context(), "my app");
     expect(typo).toMatchObject({ created: true, similarNames: ["My-App"], session: undefined, unbound: false });
     expect(await of.projects.current(await window.context())).toMatchObject({ name: "my app", source: "switch" });
+    // What cannot be seen is no difference to a person.
+    expect(await of.projects.switchTo(await window.context(), "My\u200b-App")).toMatchObject({
+      created: true,
+      similarNames: ["My-App", "my app"],
+    });
+  });
+
+  test("are listed below the limit of an answer with the longest names there can be, each once", async () => {
+    const of = processOver(engine.db);
+    const context = await of.client().context();
+    await run(sql`insert into brain_projects (name) select lpad(i::text, 3, '0') || repeat('界', 197) from generate_series(1, 150) as i`);
+    const count = await tokenCounter();
+    const seen: string[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const parsed = toEnd(projectsTool.parse({ action: "list", offset }));
+      if (parsed.kind !== "run") throw new Error("the call was forwarded");
+      const answer = listed.parse(await parsed.run(context, { projects: of.projects } as unknown as Services));
+      expect(count(JSON.stringify(answer))).toBeLessThanOrEqual(10_000);
+      seen.push(...answer.projects.map(({ name }) => name.slice(0, 3)));
+      offset = answer.next?.offset;
+    }
+    expect(seen).toHaveLength(150);
+    expect(new Set(seen).size).toBe(150);
   });
 
   test("a row without a project is neither counted nor found while a project is active", async () => {
