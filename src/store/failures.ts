@@ -70,6 +70,11 @@ const rules: readonly Rule[] = [
   rule(/^23514$/, "invalid", (f) => `A value is outside its allowed range (${f.constraint ?? "check"}).`),
   rule(/^23502$/, "invalid", (f) => `A required value is missing (${f.column ?? "column"}).`),
   rule(/^(22021|22P05)$/, "invalid", "A text holds a character that cannot be stored (NUL or broken UTF-8). Remove it and try again."),
+  rule(
+    /^VECTOR_WIDTH$/,
+    "unavailable",
+    "The vectors of this database have another length than those of the embedding model that runs here: somebody changed it meanwhile. Start this process again with the model that the database is made with; 'memory-industry doctor' compares the two.",
+  ),
   rule(/^(22|54|21)/, "invalid", "A value does not fit its type or is too large for the database."),
   rule(
     /^42501$/,
@@ -130,6 +135,10 @@ function driverError(error: unknown): DriverError | undefined {
   return { code, message: error.message, table: field("table"), column: field("column"), constraint: field("constraint") };
 }
 
+/** pgvector says it under the general state of bad data, in words that are never translated. */
+const isVectorWidth = ({ code, message }: DriverError): boolean =>
+  code === "22000" && /^(expected \d+ dimensions, not \d+|different vector dimensions \d+ and \d+)$/.test(message);
+
 export interface FailureContext {
   /** What is known about the effect: nothing was written (default), or the connection broke while committing. */
   readonly written?: "no" | "unknown";
@@ -145,7 +154,7 @@ export function translate(error: unknown, context: FailureContext = {}): unknown
   if (driver === undefined) return error;
   // Class 42 (syntax, unknown names) is a bug of ours: its text holds identifiers, no values, and is worth keeping for the log.
   // PostgreSQL 18 tells ON DELETE RESTRICT from other foreign key violations (23001), older ones do not: one word for both.
-  const state = driver.code === "23001" ? "23503" : driver.code;
+  const state = driver.code === "23001" ? "23503" : isVectorWidth(driver) ? "VECTOR_WIDTH" : driver.code;
   const fault = new StoreFault(state, driver, /^(42(?!501)|0A)/.test(driver.code) ? driver.message : "");
   const tail =
     context.written === "unknown"

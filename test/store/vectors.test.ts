@@ -28,6 +28,21 @@ eachEngine("vector columns", (engine) => {
     await expect(engine.db.asOwner((owner) => checkVectorWidth(owner, 1024))).rejects.toThrow("reembed --dim 1024 --apply");
   });
 
+  test("that somebody changed under a running process say so to what it stores and compares", async () => {
+    const id = await observation(engine.db, await entity(engine.db), { content: "kept" });
+    const says = /^The vectors of this database have another length .* Start this process again .*doctor/;
+    await expect(rows(engine.db, sql`update brain_observations set embedding = ${unit(8)}::vector where id = ${id}::uuid`)).rejects.toThrow(
+      says,
+    );
+    await rows(
+      engine.db,
+      sql`update brain_observations set embedding = ${unit(384)}::vector, embedding_model = 'm' where id = ${id}::uuid`,
+    );
+    await expect(
+      rows(engine.db, sql`select embedding <=> ${unit(8)}::vector from brain_observations where id = ${id}::uuid`),
+    ).rejects.toThrow(says);
+  });
+
   test("have no index: an insert would pay for one, and no search would use it", async () => {
     const { rows: indexes } = await engine.db.asOwner((owner) =>
       owner.query("select indexname from pg_indexes where indexdef ~* 'using (hnsw|ivfflat)'"),

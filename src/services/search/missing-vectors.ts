@@ -20,10 +20,14 @@ export interface MissingVectors {
 const MOST_COUNTED = 1_000;
 
 /**
- * How long it is believed that no vector is another model's, milliseconds. Finding none means reading every row (20 ms at 10,000), and within one process only
- * a sync can bring some. That there are some is found at once, and asked each time, so the end of a `reembed` shows.
+ * How long it is believed that no vector is another model's, in times of what the look took: finding none means reading every row (20 ms at 10,000, so 6 s). Sync
+ * brings some, and so does another process on the same server whose model was exchanged: this one then finds nothing by meaning, and must say so soon. That
+ * there are some is found at once, and asked each time, so the end of a `reembed` shows.
  */
-const BELIEVED_MS = 10 * 60_000;
+const BELIEVED_TIMES = 300;
+/** Never shorter or longer than this, milliseconds. */
+const BELIEVED_LEAST_MS = 1_000;
+const BELIEVED_MOST_MS = 10 * 60_000;
 /** Scopes remembered. */
 const REMEMBERED_SCOPES = 64;
 
@@ -39,9 +43,11 @@ export function createMissingVectors(now: () => number): MissingVectors {
       const without = await tx.first(withoutVector({ filters: whole, most: MOST_COUNTED }));
       const [missing, pieces] = [without?.memories ?? 0, without?.pieces ?? 0];
       if ((clean.get(key) ?? 0) > now()) return { missing, pieces, foreign: false };
+      const started = now();
       const foreign = (await tx.first(hasForeignVectors({ filters: whole, label })))?.found ?? false;
+      const ended = now();
       clean.delete(key);
-      if (!foreign) clean.set(key, now() + BELIEVED_MS);
+      if (!foreign) clean.set(key, ended + Math.min(BELIEVED_MOST_MS, Math.max(BELIEVED_LEAST_MS, BELIEVED_TIMES * (ended - started))));
       const [oldest] = clean.keys();
       if (clean.size > REMEMBERED_SCOPES && oldest !== undefined) clean.delete(oldest);
       return { missing, pieces, foreign };
