@@ -2,7 +2,7 @@
  * The one error class of the product. An error means "could not do what you asked"; expected outcomes are return values.
  * Every text says what happened, whether anything was written, and what to do next; it never holds a secret.
  */
-import { redact } from "./secrets.ts";
+import { redact, redactedStart } from "./secrets.ts";
 import { visible } from "./text.ts";
 
 /** The closed list of error codes; what each becomes at an edge stands in {@link errorCodes}. */
@@ -86,6 +86,8 @@ export class MemoryError extends Error {
 
 /** How much of an offending value an error repeats, in code points: enough to recognise it, too little to flood a context. */
 const SHOWN_VALUE_CHARS = 60;
+/** UTF-16 units of a value that are redacted for it; a value can have megabytes. */
+const LONGEST_SHOWN_UNITS = 1_000;
 
 /** Renders a value for an error text: JSON, redacted, cut; what cannot be seen is written out. */
 export function shown(value: unknown): string {
@@ -95,8 +97,9 @@ export function shown(value: unknown): string {
   } catch {
     text = String(value);
   }
-  const chars = Array.from(visible(redact(text)));
-  return chars.length > SHOWN_VALUE_CHARS ? `${chars.slice(0, SHOWN_VALUE_CHARS).join("")}…` : chars.join("");
+  const chars = Array.from(visible(redactedStart(text, LONGEST_SHOWN_UNITS)));
+  const isCut = chars.length > SHOWN_VALUE_CHARS || text.length > LONGEST_SHOWN_UNITS;
+  return isCut ? `${chars.slice(0, SHOWN_VALUE_CHARS).join("")}…` : chars.join("");
 }
 
 /** A wrong argument: names the field, what was wanted, what came. `invalidField("limit", "an integer from 1 to 50", "7.5")`. */

@@ -1,5 +1,5 @@
 /** JSON lines on standard error. Never memory text, never a secret: every string passes the redactor. */
-import { redact } from "./secrets.ts";
+import { redact, redactedStart } from "./secrets.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "off";
 const order: Record<LogLevel, number> = { debug: 10, info: 20, warn: 30, error: 40, off: 99 };
@@ -22,7 +22,10 @@ export interface LoggerOptions {
   readonly now?: () => Date;
 }
 
-const clean = (value: LogFields[string]) => (typeof value === "string" ? redact(value) : value);
+/** UTF-16 units of a message or a field; a text of megabytes is no log line, and would hold everybody up while it is redacted. */
+const LONGEST_VALUE = 16_384;
+const cleanText = (text: string) => (text.length > LONGEST_VALUE ? `${redactedStart(text, LONGEST_VALUE)}…` : redact(text));
+const clean = (value: LogFields[string]) => (typeof value === "string" ? cleanText(value) : value);
 
 /** A logger; what is below `level` costs one comparison. */
 export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
@@ -30,7 +33,7 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
   const now = options.now ?? (() => new Date());
   const emit = (level: LogLevel, message: string, fields: LogFields = {}) => {
     if (order[level] < least) return;
-    const own = { at: now().toISOString(), level, message: redact(message) };
+    const own = { at: now().toISOString(), level, message: cleanText(message) };
     const line: Record<string, unknown> = { ...own };
     // A field must not pass for the level or the time: whoever filters by them would lose the line.
     for (const [key, value] of Object.entries({ ...bound, ...fields }))

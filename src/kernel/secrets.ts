@@ -333,3 +333,19 @@ export function redact(text: string): string {
   }
   return masked;
 }
+
+/** UTF-16 units behind what is shown that are judged with it: more than a web token or a key is long, so that no cut half of one is taken for prose. */
+const CONTEXT_UNITS = 4_096;
+
+/**
+ * The start of the redacted text: what is left of its first `units` UTF-16 units. Costs no more for a text of megabytes. Where the cut goes through
+ * something that is hidden when more of it is seen, the start ends in front of it.
+ */
+export function redactedStart(text: string, units: number): string {
+  if (text.length <= units) return redact(text);
+  const judged = redact(text.slice(0, units + CONTEXT_UNITS));
+  const start = redact(text.slice(0, units));
+  let same = 0;
+  while (same < start.length && start.charAt(same) === judged.charAt(same)) same++;
+  return start.slice(0, same);
+}

@@ -2,15 +2,18 @@
 import type { Node, Tree } from "web-tree-sitter";
 import type { CodeLanguage } from "../domain/code/languages.ts";
 import type { CodeSymbol, ParsedSource } from "../domain/code/tree.ts";
-import { redact } from "../kernel/secrets.ts";
+import { redactedStart } from "../kernel/secrets.ts";
 import { oneLine } from "../kernel/text.ts";
 import { type Place, syntaxOf } from "./syntax.ts";
 
 /** A declaration longer than this says no more. */
 const SIGNATURE_CHARS = 200;
+/** UTF-16 units of a line that are redacted for it: the one line of a minified file is in front of every symbol of it. */
+const LONGEST_SIGNATURE_UNITS = 1_000;
 
 /** The first line of a definition. A default value may be a credential: it is masked as it would be in a log. */
-const signatureOf = (node: Node): string => oneLine(redact(node.text.split(/\r?\n/, 1)[0] ?? ""), SIGNATURE_CHARS);
+const signatureOf = (node: Node): string =>
+  oneLine(redactedStart(node.text.split(/\r?\n/, 1)[0] ?? "", LONGEST_SIGNATURE_UNITS), SIGNATURE_CHARS);
 
 interface Visit {
   readonly node: Node;

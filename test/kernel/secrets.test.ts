@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { findSecret, redact } from "../../src/kernel/secrets.ts";
+import { findSecret, redact, redactedStart } from "../../src/kernel/secrets.ts";
 
 const cases: [text: string, label: string | undefined, offset: number | undefined, redacted: string][] = [
   ["deploy uses ghp_abcdefghijklmnop", "github token", 12, "deploy uses ***"],
@@ -258,4 +258,25 @@ describe("a pair behind another in one word", () => {
     "a=1,tokens=123456",
   ])
     test(`is none in ${JSON.stringify(text)}`, () => expect(findSecret(text)).toBeUndefined());
+});
+
+describe("the start of a redacted text", () => {
+  test("is what redacting the whole begins with, wherever it is cut", () => {
+    const filler = fc.string({ maxLength: 40 }).map((text) => text.replace(/[^a-z ]/g, "x"));
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(filler, fc.constant(" ghp_abcdefghijklmnop "), fc.constant(" password: hunter22x "))),
+        fc.nat(200),
+        (parts, units) => {
+          const text = `${parts.join("")} ${"and so on ".repeat(1_000)}`;
+          const start = redactedStart(text, units);
+          expect(redact(text).startsWith(start)).toBe(true);
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect(redactedStart("password: hunter22x", 13)).toBe("password: ***");
+    expect(redactedStart(`${"a".repeat(100)} password=${"b1".repeat(5_000)}`, 120)).toBe(`${"a".repeat(100)} password=***`);
+    expect(redactedStart("see ghp_abcdefghijklmnop of it", 12)).toBe("see ");
+  });
 });
