@@ -9,9 +9,7 @@
  *   bun bench/retrieval/abstention.ts [--sets en,es,zh,harbor,quill] [--stored 2] [--splits 20]
  *   --stored: halves of the articles that are stored by turns, XQuAD-R
  */
-import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { everydayQuestions } from "../../src/domain/retrieval/abstention/everyday-questions.ts";
@@ -22,7 +20,6 @@ import {
   wordStatisticNames,
 } from "../../src/domain/retrieval/abstention/rule.ts";
 import { mean } from "../../src/domain/retrieval/metrics.ts";
-import { seededRandom } from "../../src/domain/retrieval/statistics.ts";
 import type { CallContext } from "../../src/kernel/context.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
@@ -30,17 +27,16 @@ import { createChunks } from "../../src/services/chunks.ts";
 import { createEmbeddingQueue } from "../../src/services/embedding/queue.ts";
 import { createVectors } from "../../src/services/embedding/vectors.ts";
 import { loadCorpus } from "../../src/services/evaluation/corpus.ts";
-import { type Question, readDataset } from "../../src/services/evaluation/dataset.ts";
-import { DEFAULT_SETTINGS } from "../../src/services/evaluation/evaluation.ts";
+import { argumentsOf, DEFAULT_SETTINGS } from "../../src/services/evaluation/evaluation.ts";
 import { byRule } from "../../src/services/search/gate/gate.ts";
 import { measured, tokenSpaceOf, withMatch } from "../../src/services/search/gate/measure-threshold.ts";
 import { createProbe, type Probe } from "../../src/services/search/gate/probe.ts";
 import type { GateStatistics } from "../../src/services/search/gate/statistics.ts";
-import type { HybridRequest } from "../../src/services/search/request.ts";
 import { createSearch } from "../../src/services/search/search.ts";
-import { type CorpusProject, corpusFile, corpusProjects } from "../support/corpus.ts";
+import { faroAsAsked } from "../../src/tools/search.ts";
+import { corpusProjects } from "../support/corpus.ts";
+import { shuffled, trialOf } from "./abstention-trials.ts";
 import { benchContext, openBenchDatabase, realEmbedder } from "./bench-database.ts";
-import { sharedFolder } from "./eval-sets.ts";
 
 const args = process.argv.slice(2);
 const given = (flag: string, otherwise: string) => (args.includes(flag) ? (args[args.indexOf(flag) + 1] ?? otherwise) : otherwise);
@@ -50,109 +46,26 @@ const ALPHAS = [0.03, 0.04, 0.05, 0.06, 0.065, 0.07, 0.08];
 /** What the gate is held to: at so many of the answerable answered. */
 const ANSWERED = 0.95;
 
-/** A memory to load and what is asked of it. */
-interface Trial {
-  readonly memories: readonly Memory[];
-  /** Questions that it answers. */
-  readonly about: readonly Question[];
-  /** By question: every memory that says anything of it, the outdated ones too; only where that is more than the answers. */
-  readonly alsoAbout: ReadonlyMap<string, readonly string[]>;
-  readonly offTopic: readonly Question[];
-  /** Questions that sound like this memory and are answered nowhere. */
-  readonly unwritten: readonly Question[];
-}
-const memory = z.looseObject({ id: z.string(), entity: z.string(), content: z.string() });
-type Memory = z.output<typeof memory>;
-
-const linesOf = (file: string) =>
-  readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-
-const shuffled = <T>(items: readonly T[], seed: number): T[] => {
-  const random = seededRandom(seed);
-  return items
-    .map((item) => ({ item, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ item }) => item);
-};
-
-/** Half of the articles are stored; who asks about the others is off topic. */
-function xquad(language: string, split: number): Trial {
-  const folder = join(sharedFolder(), "data/eval/xquad-r");
-  const memories = linesOf(join(folder, `${language}.corpus.jsonl`)).map((line) => memory.parse(JSON.parse(line)));
-  const articles = shuffled([...new Set(memories.map(({ entity }) => entity))], split);
-  const stored = new Set(articles.slice(0, Math.ceil(articles.length / 2)));
-  const articleOf = new Map(memories.map(({ id, entity }) => [id, entity]));
-  const isStored = ({ relevantIds }: Question) => stored.has(articleOf.get(relevantIds[0] ?? "") ?? "");
-  const { questions } = readDataset(readFileSync(join(folder, `${language}.questions.jsonl`), "utf8"));
-  return {
-    memories: memories.filter(({ entity }) => stored.has(entity)),
-    about: questions.filter(isStored),
-    alsoAbout: new Map(),
-    offTopic: questions.filter((question) => !isStored(question)),
-    unwritten: [],
-  };
-}
-
-const graded = z.looseObject({
-  query: z.string(),
-  relevant_ids: z.array(z.string()).default([]),
-  grades: z.record(z.string(), z.number()).default({}),
-});
-
-function publicCorpus(project: CorpusProject): Trial {
-  const { questions } = readDataset(readFileSync(corpusFile(project, "questions"), "utf8"));
-  const marked = (ability: string) => questions.filter((question) => question.abstain && question.ability === ability);
-  return {
-    memories: linesOf(corpusFile(project, "corpus")).map((line) => memory.parse(JSON.parse(line))),
-    about: questions.filter(({ abstain, relevantIds }) => !abstain && relevantIds.length > 0),
-    alsoAbout: new Map(
-      linesOf(corpusFile(project, "questions"))
-        .map((line) => graded.parse(JSON.parse(line)))
-        .filter(({ relevant_ids: answers, grades }) => Object.keys(grades).some((id) => !answers.includes(id)))
-        .map(({ query, relevant_ids: answers, grades }) => [query, [...new Set([...answers, ...Object.keys(grades)])]]),
-    ),
-    offTopic: marked("off_topic"),
-    unwritten: marked("absent"),
-  };
-}
-
-const trialOf = (name: string, split: number): Trial => {
-  const project = corpusProjects.find((each) => each === name);
-  return project === undefined ? xquad(name, split) : publicCorpus(project);
-};
-
 const embedder = await realEmbedder();
 const { db } = await openBenchDatabase(`abstention-${given("--sets", "all")}`, { anew: true });
 const chunks = createChunks({ thresholdChars: 1_800, sizeChars: 1_400 });
 const queue = createEmbeddingQueue({ db, embedder, vectors: createVectors({ db, embedder, log: silentLogger }), log: silentLogger });
 const probe = createProbe({ db, embedder });
-const search = createSearch({ db, embedder, fusion: "scores", entityLeg: true });
+const ask = faroAsAsked({
+  search: createSearch({ db, embedder, fusion: "scores", entityLeg: true }),
+  presentation: { compactChars: 1_200 },
+});
 
 /** Rows of a default answer. */
 const SHOWN_ROWS = 10;
 /** Whether a search shows one of the answers at all: one that does not loses nothing by being refused. */
 async function reaches(ctx: CallContext, query: string, answers: readonly string[], noVector: boolean): Promise<boolean> {
-  const request: HybridRequest = {
-    query,
-    scope: "all",
-    limit: SHOWN_ROWS,
-    before: undefined,
-    after: undefined,
-    tag: undefined,
-    diversify: false,
-    mmrLambda: DEFAULT_SETTINGS.mmrLambda,
-    abstainOod: false,
-    oodThreshold: undefined,
-    enableBm25: true,
-    rerank: false,
-    associative: false,
-    includeUnscoped: false,
-    trackAccess: false,
-  };
-  const { found } = await search.hybrid(ctx, request, { noVector });
-  return found.some(({ row }) => answers.includes(row.id));
+  const settings = { ...DEFAULT_SETTINGS, k: SHOWN_ROWS, format: "verbose" as const };
+  const { results } = await ask(ctx, argumentsOf({ query }, settings), { noVector });
+  return z
+    .array(z.looseObject({ id: z.string() }))
+    .parse(results)
+    .some(({ id }) => answers.includes(id));
 }
 interface Reach {
   readonly words: boolean;

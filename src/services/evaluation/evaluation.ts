@@ -158,7 +158,8 @@ export function createEvaluation({ db, ask, facts, clock }: EvaluationParts): Ev
   };
 }
 
-const argumentsOf = (question: Question, s: EvaluationSettings) => ({
+/** The arguments of `cuba_faro` that a question is asked with. */
+export const argumentsOf = (question: Pick<Question, "query">, s: EvaluationSettings) => ({
   query: question.query,
   mode: "hybrid",
   limit: s.k,
