@@ -15,8 +15,13 @@ const secretNames: readonly (readonly [name: string, label: string])[] = [
   ["secret", "secret field"],
   ["passphrase", PASSWORD],
   ["contraseña", PASSWORD],
+  ["contrasena", PASSWORD],
   ["密码", PASSWORD],
+  ["密碼", PASSWORD],
   ["口令", PASSWORD],
+  ["密钥", "secret field"],
+  ["密鑰", "secret field"],
+  ["令牌", "token field"],
 ];
 /** Between a key and its value; Chinese has wide ones. */
 export const separators = "=:：＝";

@@ -1,5 +1,6 @@
 /** Credentials that give themselves away, without a key: a provider's tokens, JSON Web Tokens, passwords in addresses, private keys. All in time linear in the text. */
 import { isPlaceholder } from "./secret-placeholders.ts";
+import { LONGEST_BEHIND, longTokens, type ProviderToken, SHORTEST_LONG, tokens } from "./secret-providers.ts";
 import type { Steps } from "./steps.ts";
 import { trimmedTo } from "./text.ts";
 
@@ -9,57 +10,14 @@ export interface Range {
   readonly to: number;
 }
 
-interface Prefix {
-  readonly text: string;
-  readonly label: string;
-  /** Matches only where no letter, digit or `-` stands before it. */
-  readonly boundary?: boolean;
-  /** What must follow directly, instead of the usual "more than eight characters". */
-  readonly follows?: RegExp;
-}
-
 /** Characters after a provider's prefix below which it is taken for prose (`sk-1`). */
 const SHORTEST_TAIL = 9;
 /** Characters of the shortest prefix with the shortest tail: a shorter word holds no provider's token. */
 const SHORTEST_TOKEN = 13;
+/** UTF-16 units behind a prefix that are looked at: each place of a long word is read so far and no farther. */
+const LONGEST_TAIL = 300;
 /** The signs of a tail, as far as a text in its place is long. */
 const tailWord = /^[\w*-]{0,80}/;
-const upperOrDigit = /^[A-Z0-9]{9,}/;
-const providerKey = "provider api key";
-const github = "github token";
-// The first capital or digit is looked for no farther than any such token is long: without an end, each prefix of a word would read the whole rest of it.
-const mixedWord = /^(?=[a-z]{0,200}[0-9A-Z])[A-Za-z0-9]{16,}/;
-
-const prefixes: readonly Prefix[] = [
-  { text: "sk-ant-", label: providerKey },
-  { text: "sk-proj-", label: providerKey },
-  { text: "sk-live-", label: providerKey },
-  // `sk-` alone stands inside ordinary words (task-scheduler, risk-based): it needs an edge and a tail that no word has.
-  { text: "sk-", label: providerKey, boundary: true, follows: /^(?=[a-z_-]{0,200}[0-9A-Z])[A-Za-z0-9_-]{16,}/ },
-  { text: "sk_live_", label: providerKey },
-  { text: "rk_live_", label: providerKey },
-  { text: "sk_test_", label: providerKey, follows: /^[A-Za-z0-9]{16,}/ },
-  { text: "rk_test_", label: providerKey, follows: /^[A-Za-z0-9]{16,}/ },
-  { text: "whsec_", label: "webhook secret", boundary: true, follows: /^(?=[a-z+/]{0,200}[0-9A-Z])[A-Za-z0-9+/]{16,}/ },
-  { text: "ghp_", label: github },
-  { text: "gho_", label: github },
-  { text: "ghs_", label: github },
-  { text: "ghu_", label: github },
-  { text: "ghr_", label: github },
-  { text: "github_pat_", label: github },
-  { text: "glpat-", label: "gitlab token" },
-  { text: "npm_", label: "npm token", boundary: true, follows: mixedWord },
-  { text: "hf_", label: "model hub token", boundary: true, follows: mixedWord },
-  { text: "xoxb-", label: "slack token" },
-  { text: "xoxp-", label: "slack token" },
-  { text: "xoxa-", label: "slack token" },
-  { text: "xapp-", label: "slack token" },
-  { text: "hooks.slack.com/services/", label: "slack webhook", follows: /^T[A-Z0-9]+\/B[A-Z0-9]+\/[A-Za-z0-9]{16,}/ },
-  { text: "AKIA", label: "aws access key id", follows: upperOrDigit },
-  { text: "ASIA", label: "aws access key id", boundary: true, follows: upperOrDigit },
-  { text: "AIza", label: "google api key", boundary: true, follows: /^[A-Za-z0-9_-]{20,}/ },
-  { text: "dop_v1_", label: "digitalocean token" },
-];
 
 export const trimOuter = (text: string): string => trimmedTo(text, /[\p{L}\p{N}]/u);
 
@@ -103,18 +61,30 @@ export function isPassphrase(value: string): boolean {
   return words.length >= WORDS_WITHOUT_DIGIT || /[0-9]/.test(value);
 }
 
-/** Earliest provider prefix with enough behind it: where it starts inside `text`, and its label. */
-export function providerToken(text: string): { readonly at: number; readonly label: string } | undefined {
+interface Found {
+  readonly at: number;
+  readonly label: string;
+}
+
+/** Earliest token of a provider in `text`: where it starts, and its label. */
+export function providerToken(text: string): Found | undefined {
   if (text.length < SHORTEST_TOKEN) return undefined;
-  let best: { at: number; label: string } | undefined;
-  for (const prefix of prefixes) {
-    for (let at = text.indexOf(prefix.text); at !== -1; at = text.indexOf(prefix.text, at + 1)) {
+  const found = earliest(text, tokens, undefined);
+  return text.length < SHORTEST_LONG ? found : earliest(text, longTokens, found);
+}
+
+function earliest(text: string, list: readonly ProviderToken[], known: Found | undefined): Found | undefined {
+  let best = known;
+  for (const token of list) {
+    for (let at = text.indexOf(token.text); at !== -1; at = text.indexOf(token.text, at + 1)) {
       if (best !== undefined && best.at <= at) break;
-      const tail = text.slice(at + prefix.text.length);
-      if (prefix.boundary && at > 0 && /[\p{L}\p{N}-]/u.test(text.charAt(at - 1))) continue;
-      if (prefix.follows === undefined ? tail.length < SHORTEST_TAIL : !prefix.follows.test(tail)) continue;
-      if (isPlaceholder(tailWord.exec(tail)?.[0] ?? "")) continue;
-      best = { at, label: prefix.label };
+      const start = at + token.text.length;
+      const tail = text.slice(start, start + LONGEST_TAIL);
+      if (token.boundary && at > 0 && /[\p{L}\p{N}-]/u.test(text.charAt(at - 1))) continue;
+      if (token.follows === undefined ? tail.length < SHORTEST_TAIL : !token.follows.test(tail)) continue;
+      const before = token.behind === undefined ? "" : token.behind.exec(text.slice(Math.max(0, at - LONGEST_BEHIND), at))?.[0];
+      if (before === undefined || isPlaceholder(tailWord.exec(tail)?.[0] ?? "")) continue;
+      best = { at: at - before.length, label: token.label };
       break;
     }
   }

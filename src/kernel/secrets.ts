@@ -7,6 +7,7 @@ import { readValue } from "./secret-expressions.ts";
 import { isPackageFact, isPlainFact } from "./secret-facts.ts";
 import { bareKey, isComparison, isSeparator, isSignBehindKey, PASSWORD, secretKey, separator, separators } from "./secret-keys.ts";
 import { isPlaceholder } from "./secret-placeholders.ts";
+import { chineseSaid, chineseSays, elementsOf, isCopula, isSaid, nameOfWords, sentenceBefore } from "./secret-prose.ts";
 import { isReference, type SecretWords } from "./secret-references.ts";
 import {
   isJwtShaped,
@@ -126,6 +127,8 @@ interface Expectation {
   readonly bearer?: boolean;
   /** A comparison: only a literal can be the secret. */
   readonly compared?: boolean;
+  /** A sentence: only what looks like nothing else can be. */
+  readonly said?: boolean;
 }
 
 /** What stands behind a comparison (`password == "hunter2345"`): a literal without blanks and with a digit. */
@@ -141,6 +144,16 @@ const laterPair = /[?&;,](?=[\w.-]{1,64}[=:：＝])/g;
 function laterPairs({ text, at }: Word): Word[] {
   const starts = Array.from(text.matchAll(laterPair), ({ index }) => index + 1);
   return starts.map((start, i) => ({ text: text.slice(start, (starts[i + 1] ?? text.length + 1) - 1), at: at + start, gap: "" }));
+}
+
+/** The text of every element inside one word that is called after a secret (`<password>…</password>`). */
+function elementSpans(word: Word): Span[] {
+  return elementsOf(word.text).flatMap(({ name, value, from }) => {
+    const label = secretKey(name);
+    if (label === undefined || isPackageFact(name, label, value)) return [];
+    const at = word.at + from;
+    return [{ from: at, to: at + value.length, label, certain: isSecretLiteral(value, name, label), wordAt: word.at }];
+  });
 }
 
 /** The value of a `key=value` that a word is. */
@@ -163,13 +176,21 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined, i
     certain,
     wordAt: at,
   });
-  const isValue = expected !== undefined && !expected.bearer && (!expected.compared || isComparedSecret(text, expected));
+  const isValue =
+    expected !== undefined &&
+    !expected.bearer &&
+    (!expected.compared || isComparedSecret(text, expected)) &&
+    (!expected.said || isSaid(text));
   if (isValue && !isPackageFact(expected.key, expected.label, text))
     return [valueSpan(whole, word, at, expected.key, expected.label, inner)];
   const credential = urlCredential(text);
   if (credential !== undefined) return [span(credential, "credentials in a url")];
   const json = text.includes('"') ? jsonPairs(whole, word) : [];
   if (json.length > 0) return json;
+  const elements = elementSpans(word);
+  if (elements.length > 0) return elements;
+  const said = chineseSaid(text);
+  if (said !== undefined) return [span(said, PASSWORD)];
   const pair = pairSpan(whole, word, inner);
   if (pair !== undefined) return pair.from < at + text.length ? [pair] : [];
   const later: Span[] = [];
@@ -188,14 +209,20 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined, i
   return later;
 }
 
-/** What a word announces about the one after it. `key:` and `key=` do, and so does a bare key before a lone `=`. */
-function announces(word: Word, next: Word | undefined): Expectation | undefined {
+/** What a word announces about the one after it. `key:` and `key=` do, and so does a bare key before a lone `=`, and the verb of a sentence about a secret. */
+function announces(text: string, word: Word, next: Word | undefined): Expectation | undefined {
+  const subject = isCopula(word.text) ? subjectBefore(text, word.at) : undefined;
+  if (subject !== undefined) return { ...subject, said: true };
+  const says = chineseSays(word.text);
+  if (says !== undefined) return { key: "", label: says, said: true };
   const sign = next?.text ?? "";
   // An arrow joins a quoted key to its value; behind another name it begins a function.
   const bare = isSeparator(sign) && (sign !== "=>" || /^:|["'\]]$/.test(word.text));
   const compared = isComparison(sign);
   const key = separators.includes(word.text.slice(-1)) ? word.text.slice(0, -1) : bare || compared ? word.text : undefined;
   const label = key === undefined || key === "" ? undefined : secretKey(key);
+  const name = key === undefined || key === "" || label !== undefined || compared ? undefined : nameOfWords(text, word.at + key.length);
+  if (key !== undefined && name !== undefined) return { key, label: name, said: true };
   // Parsers compare their tokens with words of all kinds.
   if (key !== undefined && label !== undefined)
     return !compared ? { key, label } : label === PASSWORD ? { key, label, compared } : undefined;
@@ -203,6 +230,15 @@ function announces(word: Word, next: Word | undefined): Expectation | undefined 
   const option = /^--[a-z][a-z-]*$/.test(word.text) ? secretKey(word.text) : undefined;
   if (option !== undefined) return { key: word.text, label: option };
   return /^["']?(?:bearer|basic)$/i.test(word.text) ? { key: word.text, label: "bearer token", bearer: true } : undefined;
+}
+
+/** The secret that a sentence was about in the words before `at`. */
+function subjectBefore(text: string, at: number): { readonly key: string; readonly label: string } | undefined {
+  for (const { word, end } of sentenceBefore(text, at)) {
+    const label = secretKey(word) ?? nameOfWords(text, end);
+    if (label !== undefined) return { key: word, label };
+  }
+  return undefined;
 }
 
 /** UTF-16 units at the edges of two words that are looked at for a token which a line break cuts: more than any prefix with its shortest tail. */
@@ -284,7 +320,7 @@ function* scan(text: string, take: (span: Span) => boolean): Steps<void> {
       found[found.length - 1] = { ...cut, to: next.at + next.text.length };
     while (blocks[0] !== undefined && blocks[0].from < word.at + word.text.length) found.push(...blocks.splice(0, 1));
     if (!found.sort(inOrder).every(add)) return;
-    expected = announces(word, next);
+    expected = announces(text, word, next);
     if (word.at < pausedAt + STEP_UNITS) continue;
     pausedAt = word.at;
     yield;

@@ -30,6 +30,13 @@ const hostile: readonly (readonly [name: string, text: string])[] = [
   ["keys of counts of tokens", `${filled("max_")}xtoken=1.`],
   ["quotes without an end", `"a":"${filled("\\")}`],
   ["addresses of a store", filled(`password=vault://a/${"b c".repeat(190)}! `)],
+  ["dots inside of a word", filled("M.")],
+  ["middles of tokens", filled("-us:AA.atlasv1.8Q~")],
+  ["verbs of a sentence", filled("is ")],
+  ["verbs behind names without blanks", filled("密码是")],
+  ["elements inside of elements", filled("<password>")],
+  ["beginnings of elements", filled("<password>a</passwor")],
+  ["names of several words", filled("clave de la api ")],
   ["blanks behind a key", `password:${filled(" ")}x`],
 ];
 
