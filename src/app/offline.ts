@@ -18,6 +18,7 @@ const nobody: Identity = {
     adoptRoots: async () => {},
     awaitRoots: () => {},
     resolve: async () => ({ scope: { kind: "none" }, session: undefined }),
+    lookAgain: () => {},
     leave: () => {},
   }),
   active: () => undefined,

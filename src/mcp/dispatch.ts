@@ -5,6 +5,7 @@
 import type { CallContext } from "../kernel/context.ts";
 import { causeChain, forbidden, invalid, MemoryError, present, protocolFault, rpcCode, shown } from "../kernel/errors.ts";
 import { inTurns, type PaceOfCall } from "../services/pace.ts";
+import { PROJECT_GONE } from "../store/failures.ts";
 import type { Answer, Arguments, ForwardedCall, Tool } from "../tools/define.ts";
 import { canonicalName } from "../tools/profiles.ts";
 import type { Services } from "../tools/services.ts";
@@ -21,6 +22,8 @@ export interface ToolOutcome {
 export interface Opening extends Pick<CallContext, "id" | "client" | "principal" | "signal" | "log"> {
   /** @param lenient answer with an unscoped context where project and session cannot be found out. */
   open(lenient: boolean): Promise<CallContext>;
+  /** The project of the call was merged or removed while it ran: the client's next call shall not begin in it. */
+  readonly projectGone?: () => void;
 }
 
 export interface Dispatcher {
@@ -109,6 +112,7 @@ export function createDispatcher({ tools, services, now, paceOf }: DispatcherPar
         throw error;
       }
       if (error.code === "cancelled" || error.code === "protocol" || error.code === "forbidden") throw error;
+      if (error.reason === PROJECT_GONE) opening.projectGone?.();
       record(opening, false, error);
       opening.log.info("a tool refused", { tool: tool.name, code: error.code, cause: causeChain(error) });
       const { text, data } = present(error, opening.id);

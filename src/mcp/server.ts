@@ -145,7 +145,16 @@ export function createMcpServer(parts: McpServerParts): McpServer {
           log: callLog,
         });
       };
-      const opening: Opening = { id: callId, client: caller.key(), principal: peer.principal, signal: limit.signal, log: callLog, open };
+      const { principal } = peer;
+      const opening: Opening = {
+        id: callId,
+        client: caller.key(),
+        principal,
+        signal: limit.signal,
+        log: callLog,
+        open,
+        projectGone: () => caller.lookAgain(),
+      };
       try {
         return await untilAborted(work(opening), limit.signal, abort.signal, handlerTimeoutMs, what);
       } catch (error) {

@@ -47,16 +47,29 @@ export const isConnectionFault = (error: unknown): boolean => connectionState.te
 
 const connectionState = /^(08...|57P0[1-3]|CONNECT\w*|E[A-Z]{3,}|ACQUIRE_TIMEOUT|ENGINE_STOPPED)$/;
 
+/** The `reason` of an error that a project is the cause of: it was there when the call began, and is not any more. */
+export const PROJECT_GONE = "project_gone";
+/** Every table with rows of a project refers to it by a key that is called so. */
+const toProject = /_project_id_fkey$/;
+
 interface Rule {
   readonly state: RegExp;
   readonly code: ErrorCode;
+  readonly constraint?: RegExp;
+  readonly reason?: string;
   readonly text: (fault: StoreFault) => string;
 }
 
-const rule = (state: RegExp, code: ErrorCode, text: string | ((fault: StoreFault) => string)): Rule => ({
+const rule = (
+  state: RegExp,
+  code: ErrorCode,
+  text: string | ((fault: StoreFault) => string),
+  more: Pick<Rule, "constraint" | "reason"> = {},
+): Rule => ({
   state,
   code,
   text: typeof text === "string" ? () => text : text,
+  ...more,
 });
 
 /** First match wins. Each text ends with what to do; that nothing was written is added where it is certain. */
@@ -65,6 +78,12 @@ const rules: readonly Rule[] = [
     /^23505$/,
     "conflict",
     (f) => `A row with the same key exists already (${f.constraint ?? "unique constraint"}). Read it, then decide.`,
+  ),
+  rule(
+    /^23503$/,
+    "conflict",
+    "The project was merged into another one, or removed, while this call wrote. Call again: the project is looked up anew then.",
+    { constraint: toProject, reason: PROJECT_GONE },
   ),
   rule(/^23503$/, "conflict", (f) => `Another row is missing or still refers to this one (${f.constraint ?? "foreign key"}).`),
   rule(/^23514$/, "invalid", (f) => `A value is outside its allowed range (${f.constraint ?? "check"}).`),
@@ -160,8 +179,11 @@ export function translate(error: unknown, context: FailureContext = {}): unknown
     context.written === "unknown"
       ? " The connection broke while the change was being confirmed: read before you write it again."
       : " Nothing was written.";
-  const match = rules.find((candidate) => candidate.state.test(state));
-  if (match !== undefined) return new MemoryError(match.code, match.text(fault) + tail, { cause: fault });
+  const match = rules.find((each) => each.state.test(state) && (each.constraint?.test(fault.constraint ?? "") ?? true));
+  if (match !== undefined) {
+    const reason = match.reason === undefined ? {} : { reason: match.reason };
+    return new MemoryError(match.code, match.text(fault) + tail, { cause: fault, ...reason });
+  }
   return new MemoryError(
     "internal",
     `The database refused a statement of this program (SQLSTATE ${driver.code}).${tail} 'memory-industry doctor' checks the schema.`,

@@ -4,12 +4,14 @@
  * - A pool of our own (server/pool.ts) over single connections; nothing is opened before it is needed.
  * - An aborted signal takes a caller out of the queue, or cancels its running statement on the server (`pg_cancel_backend` from a second
  *   connection); the connection goes back only when that is done, so that a late cancel never hits somebody else.
- * - A connection lost in the middle fails its transaction; the next call gets a fresh one. Reads go to the primary as well: there is no
+ * - A connection that the server cut while it lay idle is found out by the next transaction on it. One that has changed nothing runs once more, on a fresh
+ *   connection: a read, and a write of which no statement was sent. A connection lost in the middle of a write fails it; whether it was committed may not be
+ *   known, so it is never repeated. Reads go to the primary as well: there is no
  *   setting that names a replica, and what was just written must be found.
  */
 import type { CallScope } from "../kernel/context.ts";
 import type { Connection, OwnerAccess } from "./connection.ts";
-import { translate } from "./failures.ts";
+import { isConnectionFault, translate } from "./failures.ts";
 import type { Database, Traits, Tx, TxLimits } from "./port.ts";
 import { type Client, type ClientOptions, connect, defaultSettings, type SessionSettings } from "./server/client.ts";
 import { createListener } from "./server/listener.ts";
@@ -102,7 +104,27 @@ export function openPostgres(options: ServerOptions): ServerDatabase {
   };
 
   const transact = <T>(mode: "read" | "write", ctx: CallScope, limits: TxLimits, work: (tx: Tx) => Promise<T>): Promise<T> =>
-    retrying(ctx.signal, () => onConnection(ctx.signal, (client) => runTransaction(client, mode, ctx, stamping, limits, work)));
+    retrying(ctx.signal, async () => {
+      /** `lent`: a connection was there. `sent`: the transaction began, so statements may have been sent. */
+      const reached: { it: "nothing" | "lent" | "sent" } = { it: "nothing" };
+      const attempt = () =>
+        onConnection(ctx.signal, (client) => {
+          reached.it = "lent";
+          return runTransaction(client, mode, ctx, stamping, limits, (tx) => {
+            reached.it = "sent";
+            return work(tx);
+          });
+        });
+      try {
+        return await attempt();
+      } catch (error) {
+        const changedNothing = reached.it === "lent" || (reached.it === "sent" && mode === "read");
+        if (!changedNothing || !isConnectionFault(error) || ctx.signal.aborted) throw error;
+        // Whatever cut this one cut the others.
+        pool.dropFree();
+        return await attempt();
+      }
+    });
 
   /** A connection outside of the pool for the time of `work`. */
   const alone = async <T>(url: string, work: (connection: Connection) => Promise<T>): Promise<T> => {

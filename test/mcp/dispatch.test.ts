@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { z } from "zod";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { createDispatcher, type Opening } from "../../src/mcp/dispatch.ts";
+import { translate } from "../../src/store/failures.ts";
 import { action, defineTool } from "../../src/tools/define.ts";
 import type { Services } from "../../src/tools/services.ts";
 
@@ -51,6 +52,37 @@ test("a call with megabytes of text lets others go first while the gate reads th
   expect(long.ok).toBe(true);
   expect(long.turns).toBeGreaterThan(20);
   expect((await turnsOf(text, 0)).turns).toBe(0);
+});
+
+test("where its project was gone, the connection is told, so that the client's next call does not begin in it", async () => {
+  let told = 0;
+  const failing = (error: Error) =>
+    defineTool({
+      ...tool,
+      only: action({ input: z.object({ text: z.string() }), secretGate: ["text"], run: () => Promise.reject(error) }),
+    });
+  for (const error of [
+    translate(Object.assign(new Error(), { code: "23503", constraint: "brain_observations_project_id_fkey" })),
+    translate(Object.assign(new Error(), { code: "23503", constraint: "brain_observations_entity_id_fkey" })),
+  ]) {
+    const dispatcher = createDispatcher({
+      tools: [failing(error as Error)],
+      services: { telemetry: { record: () => {} } } as unknown as Services,
+      now: () => 0,
+      paceOf: () => ({ now: () => 0, turn: async () => {} }),
+    });
+    const opening: Opening = {
+      id: "call",
+      client: "tester",
+      principal: { kind: "owner" },
+      signal: new AbortController().signal,
+      log: silentLogger,
+      open: async () => ({}) as never,
+      projectGone: () => void told++,
+    };
+    expect(await dispatcher.call(opening, "cuba_note", { text: "a note" })).toMatchObject({ ok: false, answer: { code: "conflict" } });
+    expect(told).toBe(1);
+  }
 });
 
 test("a secret behind megabytes of text is refused", async () => {

@@ -56,14 +56,13 @@ function harness(
       bound: info.label !== undefined || info.transport !== "http",
       key: () => info.label ?? "anonymous",
       introduce: () => {},
-      adoptRoots: async (result) => {
-        adopted.push(result);
-      },
+      adoptRoots: async (result) => void adopted.push(result),
       awaitRoots: () => {},
       resolve: async () => {
         if (!reachable) throw new Error("no database");
         return { scope: { kind: "none" }, session: undefined };
       },
+      lookAgain: () => {},
       leave: () => {},
     }),
     active: () => undefined,

@@ -1,12 +1,14 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { z } from "zod";
+import type { CallContext } from "../../src/kernel/context.ts";
 import { toEnd } from "../../src/kernel/steps.ts";
 import { tokenCounter } from "../../src/kernel/tokens.ts";
 import { query } from "../../src/store/codecs.ts";
 import projectsTool from "../../src/tools/projects.ts";
 import type { Services } from "../../src/tools/services.ts";
 import { eachEngine, testScope } from "../support/engines.ts";
+import { graphOver } from "../support/graph.ts";
 import { faroOver } from "../support/search.ts";
 import { processOver } from "../support/services.ts";
 
@@ -115,6 +117,33 @@ eachEngine("projects", (engine) => {
     const { scope, session } = await inSession.context();
     const [kept] = await rows(sql`select id from brain_projects where name = 'kept'`);
     expect([scope, session !== undefined]).toEqual([{ kind: "project", id: String(kept?.["id"]) }, true]);
+  });
+
+  test("a write in the moment of a merge by another process is told what happened, and the next call is in the project that there is", async () => {
+    if (!engine.db.traits.concurrent) return;
+    const here = processOver(engine.db, { nodeName: "desk", now: () => 1_000 });
+    const there = processOver(engine.db, { nodeName: "laptop" });
+    const [writer, other] = [here.client({ label: "a", protocolSession: "1" }), there.client({ label: "b" })];
+    await here.projects.switchTo(await writer.context(), "old");
+    const before = await writer.context();
+    await there.projects.switchTo(await other.context(), "kept");
+    await there.projects.merge(await other.context(), "old", "kept", true);
+    const graph = graphOver(engine.db);
+    const add = (ctx: CallContext) =>
+      graph.caller(ctx.scope)("cuba_cronica", { action: "add", entity_name: "Gateway", content: "listens on 8080" });
+    const refusal = await graph.refusal(add(before));
+    expect([refusal.code, refusal.reason, refusal.message]).toEqual([
+      "conflict",
+      "project_gone",
+      "The project was merged into another one, or removed, while this call wrote. Call again: the project is looked up anew then. Nothing was written.",
+    ]);
+    expect(await rows(sql`select 1 from brain_observations`)).toEqual([]);
+    // Not a moment passes.
+    expect((await writer.context()).scope).toEqual(before.scope);
+    writer.caller.lookAgain();
+    await add(await writer.context());
+    const held = await rows(sql`select p.name from brain_observations as o join brain_projects as p on p.id = o.project_id`);
+    expect(held).toEqual([{ name: "kept" }]);
   });
 
   test("of several who rename or merge one project at once one does, and the others are told that it is gone", async () => {

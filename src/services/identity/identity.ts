@@ -57,6 +57,8 @@ export interface Caller {
   /** A question to the client is under way; the first call waits a moment for its answer. */
   awaitRoots(asked: Promise<void>): void;
   resolve(signal: AbortSignal): Promise<Resolved>;
+  /** A call found its project gone: the next one looks whether its projects are there, however short ago one looked. */
+  lookAgain(): void;
   /** The connection is gone. @param end `left`: its client said that it is done; else it may come back under this key. */
   leave(end?: "left"): void;
 }
@@ -267,6 +269,10 @@ export function createIdentity(parts: IdentityParts): Identity {
           scope: scopeOf(activeProject(state, filterOn), filterOn),
           session: session === undefined ? undefined : { id: session.id, startedAt: session.startedAt },
         };
+      },
+      lookAgain() {
+        const state = registry.find(key());
+        if (state !== undefined) state.checkedMs = Number.NEGATIVE_INFINITY;
       },
       leave(end) {
         disconnect();

@@ -17,6 +17,8 @@ export interface Pool {
   /** A connection for the caller alone, to be given back. @throws an error of code ACQUIRE_TIMEOUT, the driver's, or the signal's. */
   acquire(signal?: AbortSignal): Promise<Client>;
   release(client: Client): void;
+  /** Closes every connection that nobody uses now. */
+  dropFree(): void;
   /** Waits for lent connections to come back, then closes all. Later calls are refused. */
   close(): Promise<void>;
 }
@@ -134,6 +136,10 @@ export function createPool(options: PoolOptions): Pool {
         discard(client);
         serve();
       } else hand(client);
+    },
+
+    dropFree() {
+      for (const { client } of free.splice(0)) discard(client);
     },
 
     async close() {
