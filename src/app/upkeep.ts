@@ -54,7 +54,7 @@ export function composeUpkeep({
       paceOf,
     },
     analytics: createAnalytics({ db, embedder, run, paceOf }),
-    forgetting: createForgetting({ db, audit, onErased: forgetDistributions }),
+    forgetting: createForgetting({ db, audit, onErased: forgetDistributions, paceOf }),
     feedback: createFeedback({ db, notes, facts, audit, queue }),
   };
 }

@@ -168,14 +168,47 @@ const table = (name: string): SQL => sql.raw(name);
 
 const Found = z.object({ row: z.string(), key: z.string(), text: z.string().nullable(), belongs: z.boolean() });
 
-/** Rows of a table that may name what is forgotten. `lock` keeps them as they are until the transaction ends. */
-export const mayMention = query(Found, (q: { of: HolderTable; what: Forgotten; lock: boolean }) => {
+/** Tables whose rows stay and may speak of what is forgotten. */
+export const others = ["brain_observations", "brain_episodes", "brain_entities"] as const;
+export type OtherTable = (typeof others)[number];
+
+/**
+ * Rows of a table by their places in its file: pages `from` to below `to`, or rows found before. A place holds another row, if any, once its row was
+ * changed; whoever goes by places asks {@link changedSince} what came since.
+ */
+export type Places = { readonly from: number; readonly to: number } | { readonly rows: readonly string[] };
+const at = (alias: string, places: Places): SQL => {
+  const place = sql.raw(`${alias}.ctid`);
+  if ("rows" in places) return sql`${place} = any(${textArray(places.rows)}::tid[])`;
+  const page = (number: number) => sql`${`(${number},0)`}::text::tid`;
+  return sql`${place} >= ${page(places.from)} and ${place} < ${page(places.to)}`;
+};
+
+/** The pages of tables now, and the oldest transaction that goes on: what a later look has not seen was written by it or a younger one. */
+export const extent = query(
+  z.object({ table: z.string(), pages: int8, horizon: z.string() }),
+  (q: { tables: readonly string[] }) => sql`
+  select n.name as table, ceil(pg_relation_size(n.name::regclass) / current_setting('block_size')::float8)::bigint as pages,
+    pg_snapshot_xmin(pg_current_snapshot())::xid::text as horizon
+  from unnest(${textArray(q.tables)}) as n(name)
+  order by n.name`,
+);
+
+/** Places of rows that were written since. Plan: the whole table, but of each row its header alone. */
+export const changedSince = query(
+  z.object({ row: z.string() }),
+  (q: { table: HolderTable | OtherTable; horizon: string }) => sql`
+  select t.ctid::text as row from ${table(q.table)} as t where age(t.xmin) <= (select age(${q.horizon}::text::xid))`,
+);
+
+/** Rows at these places that may name what is forgotten. `lock` keeps them as they are until the transaction ends. */
+export const mayMention = query(Found, (q: { of: HolderTable; what: Forgotten; places: Places; lock: boolean }) => {
   const holder: Holder = holders[q.of];
   const belongs = holder.also?.(q.what) ?? never;
   return sql`
   select t.ctid::text as row, ${holder.key} as key, ${holder.text} as text, coalesce(${belongs}, false) as belongs
   from ${table(q.of)} as t
-  where ${holder.scope(q.what)} and not coalesce(${holder.except?.(q.what) ?? never}, false)
+  where ${at("t", q.places)} and ${holder.scope(q.what)} and not coalesce(${holder.except?.(q.what) ?? never}, false)
     and (${mayName(holder.text, q.what)} or ${belongs})
   order by 2, t.ctid
   ${q.lock ? sql`for update of t` : sql``}`;
@@ -224,11 +257,11 @@ export const eraseEntity = (q: { entityId: string }) => sql`delete from brain_en
 
 /** Old texts of other entities' observations that may name what is forgotten. */
 export const versionsThatMayMention = query(
-  z.object({ id: uuid, versions: z.array(z.unknown()) }),
-  (q: { what: Forgotten }) => sql`
-  select o.id, o.previous_versions as versions
+  z.object({ row: z.string(), id: uuid, versions: z.array(z.unknown()) }),
+  (q: { what: Forgotten; places: Places }) => sql`
+  select o.ctid::text as row, o.id, o.previous_versions as versions
   from brain_observations as o
-  where o.entity_id <> ${q.what.entityId}::uuid and o.project_id is not distinct from ${q.what.projectId}::uuid
+  where ${at("o", q.places)} and o.entity_id <> ${q.what.entityId}::uuid and o.project_id is not distinct from ${q.what.projectId}::uuid
     and jsonb_array_length(o.previous_versions) > 0 and ${mayName(sql`o.previous_versions::text`, q.what)}
   order by o.id`,
 );
@@ -238,18 +271,22 @@ export const saveVersions = (q: { id: string; versions: readonly unknown[] }) =>
   sql`update brain_observations as o set previous_versions = ${json(q.versions)} where o.id = ${q.id}::uuid`;
 
 /** Texts of others that may name what is forgotten: they are somebody's memories, so a person decides. */
-export const othersThatMayMention = query(z.object({ id: uuid, text: z.string() }), (q: { what: Forgotten }) => {
-  const { entityId, projectId } = q.what;
-  const here = (alias: string) => sql`${sql.raw(alias)}.project_id is not distinct from ${projectId}::uuid`;
-  const like = (text: SQL) => mayName(text, q.what);
-  const note = words(sql`o.content`, sql`o.verification`, list(sql`o.tags`));
-  const episode = words(sql`p.content`, list(sql`p.actors`), list(sql`p.artifacts`));
-  const alias = words(sql`e.name`, sql`(select string_agg(a.alias_text, E'\n') from brain_entity_aliases as a where a.entity_id = e.id)`);
-  return sql`
-  select o.id, ${note} as text from brain_observations as o where o.entity_id <> ${entityId}::uuid and ${here("o")} and ${like(note)}
-  union all
-  select p.id, ${episode} from brain_episodes as p where p.entity_id <> ${entityId}::uuid and ${here("p")} and ${like(episode)}
-  union all
-  select e.id, ${alias} from brain_entities as e where e.id <> ${entityId}::uuid and ${here("e")} and ${like(alias)}
-  order by 1`;
-});
+export const othersThatMayMention = query(
+  z.object({ row: z.string(), id: uuid, text: z.string() }),
+  (q: { of: OtherTable; what: Forgotten; places: Places }) => {
+    const { owner, text } = spoken[q.of];
+    return sql`
+  select t.ctid::text as row, t.id, ${text} as text from ${table(q.of)} as t
+  where ${at("t", q.places)} and ${owner} <> ${q.what.entityId}::uuid and ${own(q.what)} and ${mayName(text, q.what)}
+  order by t.id`;
+  },
+);
+
+const spoken: Readonly<Record<OtherTable, { readonly owner: SQL; readonly text: SQL }>> = {
+  brain_observations: { owner: sql`t.entity_id`, text: words(sql`t.content`, sql`t.verification`, list(sql`t.tags`)) },
+  brain_episodes: { owner: sql`t.entity_id`, text: words(sql`t.content`, list(sql`t.actors`), list(sql`t.artifacts`)) },
+  brain_entities: {
+    owner: sql`t.id`,
+    text: words(sql`t.name`, sql`(select string_agg(a.alias_text, E'\n') from brain_entity_aliases as a where a.entity_id = t.id)`),
+  },
+};

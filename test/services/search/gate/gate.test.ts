@@ -4,6 +4,7 @@ import { sql } from "drizzle-orm";
 import { z } from "zod";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { createForgetting } from "../../../../src/services/forgetting.ts";
+import { createCalls, paceBehind } from "../../../../src/services/pace.ts";
 import { uuidArray, vectorArray } from "../../../../src/store/codecs.ts";
 import { datasetOf, everything, FOREIGN, measureOn, questionOf, seedSixty, sixtyEmbedder } from "../../../support/abstention.ts";
 import { eachEngine } from "../../../support/engines.ts";
@@ -209,6 +210,7 @@ eachEngine("the abstention gate", (engine) => {
       db: engine.db,
       audit: { record: async () => ({ id: 1, hash: "" }) },
       onErased: faro.gate.forget,
+      paceOf: paceBehind(createCalls()),
     });
     await forgetting.forget(callContext(), "walrus den", undefined);
     expect(await distance()).not.toBe(before);
