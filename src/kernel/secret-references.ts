@@ -193,7 +193,8 @@ class Reader {
         calls++;
       } else break;
     }
-    this.take(/!(?=[\s,;)}\]]|$)/y);
+    // TypeScript's `!`, and Rust's `?` in front of what ends an expression: before a blank it begins the branches of a condition.
+    this.take(/!(?=[\s,;)}\]]|$)|\?(?=[,;)}\]]|$)/y);
     if (inside) return true;
     if (isLookup() && members + calls > 0) return true;
     if (literal) return false;

@@ -6,6 +6,7 @@ describe("a value that only refers to a secret", () => {
   for (const text of [
     "token: process.env.TOKEN_V2",
     "const token = process.env.TOKEN_V2!;",
+    'let secret = std::env::var("APP_SECRET")?;',
     "API_KEY=process.env.API_KEY_2",
     "password = os.environ['DB_PASSWORD']",
     'alert says: password = os.environ[\\"DB_PASSWORD\\"]\\nfollows',
@@ -72,6 +73,8 @@ describe("a value that only refers to a secret", () => {
     ["password: hunter22(x)", "password field"],
     ["token: MTk4NjIyNDg3.Cl2FMQ.ZnCjm1X", "token field"],
     ['token = os.getenv("API_KEY_2", "hunter22x")', "token field"],
+    ['let secret = std::env::var("APP_SECRET").unwrap_or("hunter22x".into())?;', "secret field"],
+    ['password = is_local()? "hunter22x" : env_password();', "password field"],
     ['token = process.env.TOKEN_V2 || "hunter22x"', "token field"],
     ["token = process.env.TOKEN_V2 || hunter22x", "token field"],
     ["PASSWORD=${DB_PASSWORD:-hunter22x}", "password field"],
