@@ -126,4 +126,22 @@ eachEngine("working sessions", (engine) => {
     await successor.sessions.start(await successor.client({ protocolSession: "other" }).context(), plain);
     expect(await rows(sql`select outcome from brain_sessions order by started_at`)).toEqual([{ outcome: "abandoned" }, { outcome: null }]);
   });
+
+  test("a session that began in the future, since the clock was set back, is ended, replaced and closed like any other", async () => {
+    const of = processOver(engine.db);
+    const window = of.client();
+    const ahead = () => run(sql`update brain_sessions set started_at = now() + interval '1 year' where ended_at is null`);
+    const open = async () => (await of.sessions.start(await window.context(), plain)).kind;
+    expect(await open()).toBe("started");
+    await ahead();
+    expect(await open()).toBe("started");
+    await ahead();
+    expect(await of.sessions.end(await window.context(), { outcome: "success", summary: "done", sessionId: undefined })).toMatchObject({
+      kind: "ended",
+    });
+    expect(await rows(sql`select outcome, ended_at >= started_at as fits from brain_sessions order by outcome`)).toEqual([
+      { outcome: "abandoned", fits: true },
+      { outcome: "success", fits: true },
+    ]);
+  });
 });

@@ -86,13 +86,20 @@ export const cycleById = query(
   (q: { id: string }) => sql`select ${columns} from brain_rem_cycles as c where c.id = ${q.id}::uuid`,
 );
 
+/** A cycle that ends while this is asked is ahead of the transaction's clock by a moment. */
+const FUTURE_MINUTES = 10;
+
 /**
  * Whole seconds since the last cycle that came to its end; no row where there was none. Phases are recorded in order, so the one that has the last of
- * them went through all, whatever failed on the way: a phase that always fails must not make every start run a whole cycle.
+ * them went through all, whatever failed on the way: a phase that always fails must not make every start run a whole cycle. What ended in the future does not
+ * count: after a clock is set back there would be no cycle until it has caught up.
  */
 export const secondsSinceCycle = query(
   z.object({ seconds: int8 }),
   (q: { lastPhase: string }) => sql`
   select greatest(0, extract(epoch from now() - c.finished_at))::bigint as seconds
-  from brain_rem_cycles as c where c.error is null or jsonb_exists(c.phases, ${q.lastPhase}::text) order by c.finished_at desc, c.id limit 1`,
+  from brain_rem_cycles as c
+  where c.finished_at <= now() + make_interval(mins => ${FUTURE_MINUTES}::int)
+    and (c.error is null or jsonb_exists(c.phases, ${q.lastPhase}::text))
+  order by c.finished_at desc, c.id limit 1`,
 );

@@ -20,16 +20,17 @@ export const openSessionOf = query(
   limit 1`,
 );
 
+// A clock that is set back would end a session before it began, which the table refuses: it could neither be ended nor replaced until the clock has caught up.
 /** Closes sessions that were left open longer than `maxAgeHours`. */
 export const abandonOldSessions = (maxAgeHours: number) => sql`
   update brain_sessions
-  set ended_at = now(), outcome = 'abandoned', summary = coalesce(nullif(summary, ''), 'left open and closed after a day')
+  set ended_at = greatest(now(), started_at), outcome = 'abandoned', summary = coalesce(nullif(summary, ''), 'left open and closed after a day')
   where ended_at is null and started_at <= now() - make_interval(hours => ${maxAgeHours}::int)`;
 
 /** Closes the open sessions of a client because a new one starts; answers how many there were. */
 export const abandonOpenSessions = (clientKey: string) => sql`
   update brain_sessions
-  set ended_at = now(), outcome = 'abandoned', summary = coalesce(nullif(summary, ''), 'replaced by a new session')
+  set ended_at = greatest(now(), started_at), outcome = 'abandoned', summary = coalesce(nullif(summary, ''), 'replaced by a new session')
   where client_key = ${clientKey}::text and ended_at is null`;
 
 export const insertSession = query(
@@ -44,7 +45,7 @@ export const insertSession = query(
 export const endSession = (q: { id: string; outcome: string; summary: string; clientKey: string }) => sql`
   with ended as (
     update brain_sessions
-    set ended_at = now(), outcome = ${q.outcome}::text, summary = ${q.summary}::text
+    set ended_at = greatest(now(), started_at), outcome = ${q.outcome}::text, summary = ${q.summary}::text
     where id = ${q.id}::uuid and ended_at is null and client_key = ${q.clientKey}::text
     returning id
   ), forgotten as (

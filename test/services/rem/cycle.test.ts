@@ -139,6 +139,13 @@ eachEngine("the consolidation cycle", (engine) => {
       sql`update brain_rem_cycles set started_at = now() - interval '2 minutes', finished_at = now() - interval '2 minutes' returning id`,
     );
     expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("ran");
+    // The clock was set back.
+    await rows(
+      engine.db,
+      sql`update brain_rem_cycles set started_at = now() + interval '1 year', finished_at = now() + interval '1 year' returning id`,
+    );
+    expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("ran");
+    expect((await rem.run({ signal, unlessWithinSecs: 60 })).kind).toBe("recent");
   });
 
   test("a cycle that went through all its phases was done, whatever failed in it; one that was stopped, or killed, was not", async () => {
