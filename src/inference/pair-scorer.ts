@@ -6,6 +6,7 @@
 import { beforeAbort, signalUntil } from "../kernel/deadline.ts";
 import { cancelled } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { capitalised } from "../kernel/text.ts";
 import type { LocatedPair, PairModel } from "./models/locate-pair.ts";
 import { type BatchRules, planBatches } from "./onnx/batches.ts";
 import { type PairPlacement, runtimeRemedy } from "./onnx/messages.ts";
@@ -223,7 +224,7 @@ const outOfTime = (what: string, done: number, all: number): Answer<never> =>
 function notReady(what: string, error: NotReady, status: ModelState): Answer<never> {
   if (error.kind === "missing") {
     const isDisabled = status.state === "missing" && status.isDisabledByPlan === true;
-    return none(isDisabled ? "disabled_by_plan" : "no_model", sentence(error.message));
+    return none(isDisabled ? "disabled_by_plan" : "no_model", capitalised(sentence(error.message)));
   }
   const remedy = runtimeRemedy(error.message);
   return none(

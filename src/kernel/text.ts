@@ -67,3 +67,6 @@ export const isBlank = (text: string): boolean => /^[\s\p{Cc}\p{Default_Ignorabl
 export function isStorable(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }
+
+/** A text that stands behind a full stop. `the model is not there.` → `The model is not there.` */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

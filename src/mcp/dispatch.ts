@@ -115,7 +115,8 @@ export function createDispatcher({ tools, services, now, paceOf }: DispatcherPar
       if (error.reason === PROJECT_GONE) opening.projectGone?.();
       record(opening, false, error);
       opening.log.info("a tool refused", { tool: tool.name, code: error.code, cause: causeChain(error) });
-      const { text, data } = present(error, opening.id);
+      const { text: said, data } = present(error, opening.id);
+      const text = tool.hints.readOnly ? said.replaceAll("Nothing was written.", "Nothing was done.") : said;
       return { ok: false, answer: { error: text, code: error.code, ...data }, text };
     }
   };

@@ -85,6 +85,29 @@ test("where its project was gone, the connection is told, so that the client's n
   }
 });
 
+test("a refusal of a tool that only reads claims nothing about writing", async () => {
+  const said = async (readOnly: boolean) => {
+    const dispatcher = createDispatcher({
+      tools: [{ ...tool, hints: { ...tool.hints, readOnly } }],
+      services: { telemetry: { record: () => {} } } as unknown as Services,
+      now: () => 0,
+      paceOf: () => ({ now: () => 0, turn: async () => {} }),
+    });
+    const opening: Opening = {
+      id: "call",
+      client: "tester",
+      principal: { kind: "owner" },
+      signal: new AbortController().signal,
+      log: silentLogger,
+      open: async () => ({}) as never,
+    };
+    return (await dispatcher.call(opening, "cuba_note", {})).text;
+  };
+  expect(await said(false)).toEndWith("Nothing was written.");
+  expect(await said(true)).toEndWith("Nothing was done.");
+  expect(await said(true)).not.toContain("written");
+});
+
 test("a secret behind megabytes of text is refused", async () => {
   const refused = await turnsOf(`${"a plain word and another one ".repeat(4_000)} password: hunter22x`, 25);
   expect(refused).toMatchObject({ ok: false, code: "refused" });

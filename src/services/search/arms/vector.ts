@@ -4,6 +4,7 @@ import type { Embedder } from "../../../inference/port.ts";
 import type { CallContext } from "../../../kernel/context.ts";
 import { signalUntil } from "../../../kernel/deadline.ts";
 import { present } from "../../../kernel/errors.ts";
+import { capitalised } from "../../../kernel/text.ts";
 import type { Tx } from "../../../store/port.ts";
 import { type Filters, kindOf, type RowKind } from "../../../store/queries/search-filters.ts";
 import { fittedVectors, nearestBySigns, nearestRows } from "../../../store/queries/search-vectors.ts";
@@ -50,7 +51,7 @@ export async function embedQuestion(
   waitMs = EMBED_WAIT_MS,
 ): Promise<QuestionVector> {
   const state = embedder.status();
-  if (state.state === "missing") return lost(`Meaning was not searched, only words. ${state.reason}`);
+  if (state.state === "missing") return lost(`Meaning was not searched, only words. ${capitalised(state.reason)}`);
   const deadline = ctx.deadline.share(EMBED_SHARE).atMost(waitMs);
   using limit = signalUntil(deadline, ctx.signal);
   try {
