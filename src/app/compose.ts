@@ -162,6 +162,7 @@ function assemble(
       notes: graph.notes,
       ladder: ladderFor(config),
       nonce,
+      paceOf,
     }),
     telemetry,
     entities: graph.entities,

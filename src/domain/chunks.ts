@@ -1,5 +1,7 @@
 /** Pieces of a long text that get vectors of their own (`tools-graph.md` §3.14, `retrieval.md` §5.6). All lengths in code points. */
 
+import { type Steps, toEnd } from "../kernel/steps.ts";
+
 export interface ChunkSize {
   /** Longest piece. */
   readonly sizeChars: number;
@@ -24,23 +26,32 @@ function cutBehind(chars: readonly string[], from: number, to: number, fits: (ch
  * Splits a text into pieces: at the last sentence end in the second half of the window, else at the last blank there, else hard.
  * Pieces are trimmed, empty ones dropped; a text no longer than `sizeChars` is one piece. No word is lost, no code point broken.
  */
-export function splitText(text: string, { sizeChars, overlapChars }: ChunkSize = DEFAULT_CHUNKS): string[] {
-  const chars = Array.from(text);
+export const splitText = (text: string, size: ChunkSize = DEFAULT_CHUNKS): string[] => toEnd(pieceSteps(text, size));
+
+/** {@link splitText} in steps, one a piece: of a text of millions of characters only the window is taken apart. */
+export function* pieceSteps(text: string, { sizeChars, overlapChars }: ChunkSize): Steps<string[]> {
   const overlap = Math.min(overlapChars, Math.floor(sizeChars / 2));
+  const middle = Math.floor(sizeChars / 2);
   const pieces: string[] = [];
-  for (let start = 0; start < chars.length; ) {
-    const hardEnd = Math.min(start + sizeChars, chars.length);
-    const middle = start + Math.floor(sizeChars / 2);
-    const end =
-      hardEnd === chars.length
-        ? hardEnd
-        : (cutBehind(chars, middle, hardEnd, (char) => SENTENCE_ENDS.has(char)) ?? cutBehind(chars, middle, hardEnd, isBlank) ?? hardEnd);
-    const piece = chars.slice(start, end).join("").trim();
+  /** UTF-16 units of the text before the window. */
+  let unit = 0;
+  for (;;) {
+    // Twice as many units as code points hold them all, one more tells whether the window is the last; a pair cut at its end lies behind both.
+    const ahead = Array.from(text.slice(unit, unit + 2 * (sizeChars + 1)));
+    const isLast = ahead.length <= sizeChars;
+    const chars = ahead.slice(0, sizeChars);
+    const end = isLast
+      ? chars.length
+      : (cutBehind(chars, middle, chars.length, (char) => SENTENCE_ENDS.has(char)) ??
+        cutBehind(chars, middle, chars.length, isBlank) ??
+        chars.length);
+    const piece = chars.slice(0, end).join("").trim();
     if (piece !== "") pieces.push(piece);
-    if (end === chars.length) break;
-    start = end - overlap > start ? end - overlap : start + sizeChars - overlap;
+    if (isLast) return pieces;
+    const next = end - overlap > 0 ? end - overlap : sizeChars - overlap;
+    unit += chars.slice(0, next).join("").length;
+    yield;
   }
-  return pieces;
 }
 
 /** The chunks of an observation: none up to `thresholdChars`. */

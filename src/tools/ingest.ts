@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cleanName } from "../domain/names.ts";
-import { kindOfParagraph, paragraphsOf } from "../domain/paragraphs.ts";
+import { kindOfParagraph } from "../domain/paragraphs.ts";
 import { invalid } from "../kernel/errors.ts";
 import { charCount, isBlank } from "../kernel/text.ts";
 import type { ExtractResult } from "../services/ingest/ingest.ts";
@@ -15,6 +15,8 @@ import { sameNoteItem, wantedItem } from "./note-item.ts";
 
 /** Most memories of one call. */
 const MOST_ITEMS = 200;
+/** Longest text that can fit into one call as paragraphs, code points; a longer one is refused unread. */
+const PARSE_CHARS = MOST_ITEMS * MAX_CONTENT_CHARS;
 /** Longest text that a model is given, code points: some 15,000 tokens. */
 const EXTRACT_CHARS = 60_000;
 /** What the list of relations that could not be written may take. */
@@ -68,9 +70,14 @@ export default defineTool({
     parse: action({
       input: z.object({ entity_name: entityName("parse: what it is about"), text: filled.meta(textMeta), untrusted, ...allowSecret }),
       secretGate: ["text", "entity_name"],
-      run: async (ctx, a, { observations }) => {
+      run: async (ctx, a, { observations, textReader }) => {
         const name = cleanName(a.entity_name, "entity_name");
-        const { kept, short } = paragraphsOf(a.text, MAX_CONTENT_CHARS);
+        if (a.text.length > PARSE_CHARS && charCount(a.text) > PARSE_CHARS)
+          throw invalid(
+            `text has more than ${PARSE_CHARS} characters; at most ${MOST_ITEMS} paragraphs of ${MAX_CONTENT_CHARS} fit in a call. Nothing was written. Split the text and send the parts one after the other.`,
+            { field: "text" },
+          );
+        const { kept, short } = await textReader.paragraphs(ctx, a.text, MAX_CONTENT_CHARS);
         if (kept.length > MOST_ITEMS)
           throw invalid(
             `text has ${kept.length} paragraphs; at most ${MOST_ITEMS} fit in a call. Nothing was written. Split the text and send the parts one after the other.`,

@@ -17,6 +17,7 @@ import type { Forgetting } from "../services/forgetting.ts";
 import type { Gaps } from "../services/gaps.ts";
 import type { Hypotheses } from "../services/hypotheses.ts";
 import type { Ingest } from "../services/ingest/ingest.ts";
+import type { TextReader } from "../services/ingest/paragraphs.ts";
 import type { LibraryDocs } from "../services/library-docs/library-docs.ts";
 import type { Maintenance } from "../services/maintenance/maintenance.ts";
 import type { Observations } from "../services/observations/observations.ts";
@@ -38,6 +39,7 @@ export interface Services {
   readonly episodes: Episodes;
   readonly relations: Relations;
   readonly ingest: Ingest;
+  readonly textReader: TextReader;
   readonly gaps: Gaps;
   readonly hypotheses: Hypotheses;
   readonly libraryDocs: LibraryDocs;

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { paragraphsOf } from "../../src/domain/paragraphs.ts";
+import { paragraphSteps } from "../../src/domain/paragraphs.ts";
 import { rootDirectory } from "../../src/domain/projects.ts";
 import { comparedWords, sameWords } from "../../src/domain/same-words.ts";
 import { wordsOf } from "../../src/domain/words.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 
 /** A limit for a stuck machine: with a rule that goes back over what it read, each of these takes minutes or hours. */
 const STUCK_MS = 120_000;
+const paragraphsOf = (text: string, mostChars: number) => toEnd(paragraphSteps(text, mostChars));
 const filled = (unit: string, chars: number) => unit.repeat(Math.ceil(chars / unit.length));
 
 describe("the time of a rule grows with the text and no faster", () => {

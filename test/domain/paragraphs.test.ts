@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { kindOfParagraph, paragraphsOf } from "../../src/domain/paragraphs.ts";
+import { kindOfParagraph, paragraphSteps } from "../../src/domain/paragraphs.ts";
+import { toEnd } from "../../src/kernel/steps.ts";
 
+const paragraphsOf = (text: string, mostChars: number) => toEnd(paragraphSteps(text, mostChars));
 const kept = (text: string, most = 10_000) => paragraphsOf(text, most).kept;
 
 describe("paragraphs of a text", () => {
@@ -80,4 +82,12 @@ test.each([
   ["首选简短的名字", "preference"],
 ] as const)("%p is a %s", (paragraph, kind) => {
   expect(kindOfParagraph(paragraph)).toBe(kind);
+});
+
+test("a long text is read in many steps, whatever it is made of", () => {
+  const stepsOf = (text: string) => [...paragraphSteps(text, 10_000)].length;
+  expect(stepsOf("我们决定使用数据库缓存，因为它更快。".repeat(20_000))).toBeGreaterThan(30);
+  expect(stepsOf("word line here\n\n".repeat(20_000))).toBeGreaterThan(50);
+  expect(stepsOf("\n \n".repeat(20_000))).toBeGreaterThan(50);
+  expect(stepsOf("```a\n".repeat(50_000))).toBeGreaterThan(50);
 });

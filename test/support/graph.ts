@@ -66,6 +66,7 @@ export function graphOver(db: Database, given: Partial<GraphParts & RecordsParts
       notes: graph.notes,
       ladder: given.ladder ?? (() => ({ chats: [], problem: undefined })),
       nonce: () => "nonce",
+      paceOf: paceBehind(createCalls()),
     }),
     catalogue: () => tools,
   } as unknown as Services;

@@ -55,6 +55,10 @@ describe("cuba_ingesta before the database", () => {
       { action: "parse", entity_name: "E", text: Array.from({ length: 201 }, (_, i) => `Paragraph number ${i}`).join("\n\n") },
       "text has 201 paragraphs",
     ],
+    [
+      { action: "parse", entity_name: "E", text: `${"word ".repeat(400_000)}one more` },
+      "text has more than 2000000 characters; at most 200 paragraphs",
+    ],
   ])("%# is refused with a sentence", async (args, message) => {
     expect((await refusal(call("cuba_ingesta", args))).message).toStartWith(message);
   });
