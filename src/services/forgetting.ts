@@ -13,6 +13,7 @@ import {
   aliasesOf,
   cascadeCounts,
   changedSince,
+  dropVersions,
   eraseEntity,
   eraseRows,
   extent,
@@ -26,7 +27,6 @@ import {
   others,
   othersThatMayMention,
   type Places,
-  saveVersions,
   versionsThatMayMention,
 } from "../store/queries/forgetting.ts";
 import type { Audit } from "./audit.ts";
@@ -84,13 +84,13 @@ interface Survey {
 interface Plan extends Erasure {
   readonly what: Forgotten;
   readonly rows: ReadonlyMap<HolderTable, readonly string[]>;
-  readonly histories: readonly { readonly id: string; readonly versions: readonly unknown[] }[];
+  readonly histories: readonly Parameters<typeof dropVersions>[0][];
 }
 
 const nothing: Erasure = { entity: undefined, counts: {}, samples: {}, remaining: [] };
 const tables = Object.keys(holders).filter((name): name is HolderTable => Object.hasOwn(holders, name));
-
 const allTables: readonly Table[] = [...tables, ...others];
+
 const sameNames = (a: readonly string[], b: readonly string[]) => a.length === b.length && a.every((name, at) => name === b[at]);
 
 export function createForgetting({ db, audit, onErased, paceOf }: ForgettingParts): Forgetting {
@@ -209,8 +209,8 @@ export function createForgetting({ db, audit, onErased, paceOf }: ForgettingPart
     }
     const observations = { rows: await placesOf("brain_observations") };
     const histories = (await tx.all(versionsThatMayMention({ what, places: observations }))).flatMap(({ id, versions }) => {
-      const kept = versions.filter((version) => !isMention(JSON.stringify(version)));
-      return kept.length === versions.length ? [] : [{ id, versions: kept }];
+      const dropped = versions.filter((version) => isMention(JSON.stringify(version)));
+      return dropped.length === 0 ? [] : [{ id, dropped }];
     });
     count(
       HISTORY,
@@ -262,7 +262,7 @@ export function createForgetting({ db, audit, onErased, paceOf }: ForgettingPart
               { field: "expect", data: { would_erase: counts } },
             );
           for (const [of, rows] of plan.rows) if (rows.length > 0) await tx.run(eraseRows({ of, rows }));
-          for (const history of plan.histories) await tx.run(saveVersions(history));
+          for (const history of plan.histories) await tx.run(dropVersions(history));
           await tx.run(eraseEntity({ entityId: plan.what.entityId }));
           await audit.record(tx, "forget.entity", {
             name_sha256: new Bun.CryptoHasher("sha256").update(plan.entity ?? "").digest("hex"),

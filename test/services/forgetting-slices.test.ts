@@ -2,9 +2,10 @@
 import { beforeEach, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { createForgetting } from "../../src/services/forgetting.ts";
+import type { Database, Tx } from "../../src/store/port.ts";
 import { eachEngine } from "../support/engines.ts";
 import { callContext } from "../support/search.ts";
-import { entity, observation, rows } from "../support/statements.ts";
+import { entity, observation, rows, rowsIn } from "../support/statements.ts";
 
 const NAME = "Zyxomira Quandt";
 
@@ -56,6 +57,45 @@ eachEngine("cuba_forget beside others", (engine) => {
     );
     expect(histories).toEqual([{ content: `it is of ${NAME}`, old: ["it has a corner"] }]);
     expect(await count("brain_sessions")).toBe(0);
+  });
+
+  test("what comes into a history between the look at it and the erasure stays there", async () => {
+    await entity(engine.db, null, NAME);
+    const kept = await observation(engine.db, await entity(engine.db, null, "the office"), { content: `${NAME} sits there` });
+    const rewrite = (content: string) =>
+      sql`update brain_observations set content = ${content}::text where id = ${kept}::uuid returning id`;
+    await rows(engine.db, rewrite("it has a corner"));
+    let rewritten = false;
+    /** The first statement that changes something comes behind somebody else's. */
+    const behindAnother = (tx: Tx): Tx => ({
+      all: (query) => tx.all(query),
+      first: (query) => tx.first(query),
+      savepoint: (work) => tx.savepoint(work),
+      run: async (statement) => {
+        if (!rewritten) await rowsIn(tx, rewrite("it is round"));
+        rewritten = true;
+        return await tx.run(statement);
+      },
+    });
+    const { traits, read, tryLock, listen } = engine.db;
+    const db: Database = {
+      traits,
+      read,
+      write: (ctx, work, limits) => engine.db.write(ctx, (tx) => work(behindAnother(tx)), limits),
+      tryLock,
+      listen,
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const forgetting = createForgetting({
+      db,
+      audit: { record: async () => ({ id: 1, hash: "" }) },
+      onErased: () => {},
+      paceOf: () => ({ now: () => 0, turn: async () => {} }),
+    });
+    expect((await forgetting.forget(callContext(), NAME, undefined)).counts).toEqual({ brain_entities: 1, previous_versions: 1 });
+    expect(await rows(engine.db, sql`select content, previous_versions -> 0 ->> 'content' as old from brain_observations`)).toEqual([
+      { content: "it is round", old: "it has a corner" },
+    ]);
   });
 
   test("a name that it gets in between is looked for as well", async () => {

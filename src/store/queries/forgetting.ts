@@ -266,9 +266,13 @@ export const versionsThatMayMention = query(
   order by o.id`,
 );
 
-/** History without the entries that were taken out; no clock moves. */
-export const saveVersions = (q: { id: string; versions: readonly unknown[] }) =>
-  sql`update brain_observations as o set previous_versions = ${json(q.versions)} where o.id = ${q.id}::uuid`;
+/** Takes these entries out of a history, and nothing that came since they were read; no clock moves. */
+export const dropVersions = (q: { id: string; dropped: readonly unknown[] }) => sql`
+  update brain_observations as o
+  set previous_versions = coalesce((
+    select jsonb_agg(v.entry order by v.at) from jsonb_array_elements(o.previous_versions) with ordinality as v(entry, at)
+    where not exists (select from jsonb_array_elements(${json(q.dropped)}) as d(entry) where d.entry = v.entry)), '[]')
+  where o.id = ${q.id}::uuid`;
 
 /** Texts of others that may name what is forgotten: they are somebody's memories, so a person decides. */
 export const othersThatMayMention = query(
