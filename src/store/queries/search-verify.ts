@@ -27,8 +27,9 @@ export const evidenceRows = query(
 );
 
 /**
- * Those of the rows that were read which stand as they were. `lock` keeps them and their entities so until the transaction ends: whoever forgets an entity
- * holds it from the beginning, before looking for what speaks of it.
+ * Those of the rows that were read which stand as they were. `lock` keeps their entities and them so until the transaction ends: whoever forgets an entity
+ * holds it from the beginning, before looking for what speaks of it. Of each row the entity first, as there: held the other way round, the two would wait for
+ * each other.
  */
 export const keptEvidence = query(
   z.object({ id: uuid }),
@@ -39,7 +40,7 @@ export const keptEvidence = query(
   join brain_entities as e on e.id = x.entity_id
   where ${isVisible("observation", "x", q.filters)}
   order by x.id
-  ${q.lock ? sql`for share of x, e` : sql``}`,
+  ${q.lock ? sql`for share of e, x` : sql``}`,
 );
 
 /** Resolved predictions of one level, in scope. */

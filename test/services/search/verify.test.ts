@@ -3,16 +3,19 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "drizzle-orm";
 import { createEntailment } from "../../../src/inference/entailment.ts";
 import { locatePairModel } from "../../../src/inference/models/locate-pair.ts";
 import { silentLogger } from "../../../src/kernel/logger.ts";
 import type { Judge } from "../../../src/services/judge/judge.ts";
+import { keptEvidence } from "../../../src/store/queries/search-verify.ts";
 import type { Answer } from "../../../src/tools/define.ts";
-import { eachEngine } from "../../support/engines.ts";
+import { eachEngine, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
 import { certain, judgeWith, scriptedEntailment } from "../../support/judge.ts";
 import { embedderOf, faroOver, seedMany, seedObservation, vectorOf } from "../../support/search.ts";
 import { sharedDirectory } from "../../support/shared.ts";
+import { rowsIn } from "../../support/statements.ts";
 
 /** Says what a table says of each pair, in whichever order; everything else is neutral. */
 const knows = (table: Readonly<Record<string, keyof typeof certain>>): Judge =>
@@ -71,6 +74,30 @@ eachEngine("mode=verify with a judge", (engine) => {
     });
     expect(await logged()).toEqual([{ confidence: 0, grounding_level: "contradicted", evidence_ids: [id] }]);
   });
+
+  // The embedded engine has one connection: nobody there waits for another's lock.
+  if (engine.name === "postgres")
+    test("whoever forgets an entity is waited for with nothing held that it takes next", async () => {
+      const content = claim;
+      const id = await seedObservation(engine.db, { entity: "parser", content });
+      const filters = { scope: { kind: "none" }, includeUnscoped: false, after: undefined, before: undefined, tag: undefined } as const;
+      const isHeldUp = async () =>
+        (
+          await engine.db.asOwner((owner) =>
+            owner.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"),
+          )
+        ).rows.length > 0;
+      let settling: Promise<unknown> | undefined;
+      await engine.db.write(testScope(), async (tx) => {
+        await rowsIn(tx, sql`select id from brain_entities where name = 'parser' for update`);
+        settling = engine.db.write(testScope(), (other) =>
+          other.all(keptEvidence({ ids: [id], contents: [content], filters, lock: true })),
+        );
+        while (!(await isHeldUp())) await Bun.sleep(5);
+        expect(await rowsIn(tx, sql`select id from brain_observations for update nowait`)).toEqual([{ id }]);
+      });
+      expect(await settling).toEqual([{ id }]);
+    });
 
   test("unrelated and undecided count for nobody, however similar", async () => {
     await seedObservation(engine.db, { content: "the parser is enabled by default" });
