@@ -175,6 +175,12 @@ function whenNpmEnds(work) {
   timer.unref();
 }
 
+/** Not the `.env`, `bunfig.toml` and `tsconfig.json` of the directory somebody stands in: Bun would read the first and last, and run what the second preloads. */
+const deafToTheProject = ["--no-env-file", `--config=${join(root, "bunfig.toml")}`, `--tsconfig-override=${join(root, "tsconfig.json")}`];
+
+/** `run` alone: what else is asked of Bun (`test`, `add`, `x`) is about the directory it is in. */
+const heard = (args) => (args[0] === "run" ? ["run", ...deafToTheProject, ...args.slice(1)] : args);
+
 function run(bun, args) {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
   // Before the command runs: a signal in between would end us and leave it.
@@ -182,7 +188,7 @@ function run(bun, args) {
     // From a terminal the whole process group has got the interrupt already; a second one would mean "at once" to the command.
     process.on(signal, () => (signal === "SIGINT" && process.stdin.isTTY ? undefined : child.kill(signal)));
   }
-  const child = spawn(bun, args, { stdio: "inherit" });
+  const child = spawn(bun, heard(args), { stdio: "inherit" });
   whenNpmEnds(() => child.kill("SIGTERM"));
   child.on("error", (error) => fail(`could not start ${bun}: ${error.message}`));
   child.on("exit", (code, signal) => {

@@ -49,6 +49,8 @@ async function templateFromSource(): Promise<Uint8Array> {
   if (!(await Bun.file(file).exists())) {
     const script = Bun.spawn({
       cmd: [process.execPath, join(ROOT, "scripts", "template.ts"), "--prepare"],
+      // Bun reads .env and bunfig.toml of the directory it starts in, and ours is somebody's project.
+      cwd: ROOT,
       stdin: "ignore",
       stdout: "ignore",
       stderr: "inherit",

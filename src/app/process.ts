@@ -13,16 +13,26 @@ import { VERSION } from "../kernel/version.ts";
 import type { Hello } from "../transports/frames.ts";
 import { readHandshakeLimit } from "../transports/watchdog.ts";
 
+const fromSource = (path: string): string => Bun.fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/**
+ * Bun by itself reads `.env`, `bunfig.toml` (whose `preload` it runs) and `tsconfig.json` of the directory that it is started in: a client starts us in other
+ * people's projects, whose DATABASE_URL is not where memories go. The compiled program is built without; `scripts/with-bun.mjs` says the same to what it runs.
+ */
+const deafToTheProject = ["--no-env-file", `--config=${fromSource("bunfig.toml")}`, `--tsconfig-override=${fromSource("tsconfig.json")}`];
+
 /** How this program is started again: the executable, or Bun with the source's main file. Needs nothing on PATH. */
 export const program: readonly [string, ...string[]] =
-  embeddedFolder() === undefined ? [process.execPath, Bun.fileURLToPath(new URL("../main.ts", import.meta.url))] : [process.execPath];
+  embeddedFolder() === undefined ? [process.execPath, ...deafToTheProject, fromSource("src/main.ts")] : [process.execPath];
 
 /**
  * What a person types for it. PATH decides by name alone: behind an npm or pip shim this very file is not the one that PATH knows.
- * An executable that was only built or copied lies on nobody's PATH.
+ * An executable that was only built or copied lies on nobody's PATH. A clone is started as its README says, which is shorter than what a client needs.
  */
-export const typedProgram = (): readonly [string, ...string[]] =>
-  program.length === 1 && Bun.which("memory-industry") !== null ? ["memory-industry"] : program;
+export function typedProgram(): readonly [string, ...string[]] {
+  if (program.length === 1) return Bun.which("memory-industry") === null ? program : ["memory-industry"];
+  return Bun.which("node") === null ? program : ["node", fromSource("scripts/with-bun.mjs"), "run", fromSource("src/main.ts")];
+}
 
 /** The command of a daemon that a bridge starts. */
 export const daemonCommand: readonly string[] = [...program, "daemon"];
