@@ -23,6 +23,8 @@ const secretNames: readonly (readonly [name: string, label: string])[] = [
   ["密鑰", "secret field"],
   ["令牌", "token field"],
 ];
+/** The Chinese ones, as the alternatives of a pattern: they end without a blank, so a sentence is searched for them. */
+export const chineseNames = secretNames.flatMap(([name]) => (/^\p{Script=Han}+$/u.test(name) ? [name] : [])).join("|");
 /** Between a key and its value; Chinese has wide ones. */
 export const separators = "=:：＝";
 export const separator = new RegExp(`[${separators}]`);

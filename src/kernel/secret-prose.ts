@@ -2,7 +2,7 @@
  * Secrets that a sentence tells: `La contraseña del servidor es …`, `生产环境的密码是…`, `the API key: …`. Prose about credentials must stay storable
  * (`the password is hashed with Argon2id`), so what follows a verb must look like a credential and like nothing else.
  */
-import { PASSWORD } from "./secret-keys.ts";
+import { chineseNames, secretKey } from "./secret-keys.ts";
 
 /** Words that join what a thing is called to what it is. */
 const copulas = new Set(["is", "was", "es", "era", "fue", "será", "son", "是", "为", "為"]);
@@ -34,19 +34,20 @@ export function nameOfWords(text: string, end: number): string | undefined {
   return /(?:key|api|acceso|secreta|privada|cifrado)$/i.test(before) ? wordNames.find(([name]) => name.test(before))?.[1] : undefined;
 }
 
-const CHINESE_SAYS = /(?:密码|密碼|口令|密钥|密鑰|令牌)(?:是|为|為)$/;
+const chineseName = `(${chineseNames})(?:是|为|為)`;
+const nameAndVerb = new RegExp(`${chineseName}$`);
 /** The label where a Chinese word ends in a secret's name and a verb. */
-export const chineseSays = (word: string): string | undefined =>
-  CHINESE_SAYS.test(word) ? (/(?:密码|密碼|口令)..?$/.test(word) ? PASSWORD : "secret field") : undefined;
+export const chineseSays = (word: string): string | undefined => secretKey(nameAndVerb.exec(word)?.[1] ?? "");
 
-const CHINESE_SAID = /(?:密码|密碼|口令|密钥|密鑰|令牌)(?:是|为|為)[“"'「『`]?([\x21-\x7e]{8,200})/;
-/** What a Chinese sentence without blanks says the secret is, as a range inside `text`. */
-export function chineseSaid(text: string): { readonly from: number; readonly to: number } | undefined {
-  const found = CHINESE_SAID.exec(text);
-  const value = found?.[1];
-  if (found === null || value === undefined) return undefined;
-  const from = found.index + found[0].length - value.length;
-  return isSaid(value) ? { from, to: from + value.length } : undefined;
+const nameVerbAndValue = new RegExp(String.raw`${chineseName}[“"'「『\`]?([\x21-\x7e]{8,200})`);
+/** What a Chinese sentence without blanks says the secret is, as a range inside `text`, and of what kind. */
+export function chineseSaid(text: string): { readonly from: number; readonly to: number; readonly label: string } | undefined {
+  const found = nameVerbAndValue.exec(text);
+  const [whole = "", name = "", value = ""] = found ?? [];
+  const label = secretKey(name);
+  if (found === null || label === undefined || !isSaid(value)) return undefined;
+  const to = found.index + whole.length;
+  return { from: to - value.length, to, label };
 }
 
 /** UTF-16 units of a password with signs in it, and of the longest value that is looked at. */

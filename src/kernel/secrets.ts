@@ -190,7 +190,7 @@ function spansOf(whole: string, word: Word, expected: Expectation | undefined, i
   const elements = elementSpans(word);
   if (elements.length > 0) return elements;
   const said = chineseSaid(text);
-  if (said !== undefined) return [span(said, PASSWORD)];
+  if (said !== undefined) return [span(said, said.label)];
   const pair = pairSpan(whole, word, inner);
   if (pair !== undefined) return pair.from < at + text.length ? [pair] : [];
   const later: Span[] = [];

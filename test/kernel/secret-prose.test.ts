@@ -23,6 +23,17 @@ describe("a sentence that tells a secret", () => {
       expect(redact(redacted)).toBe(redacted);
     });
 
+  for (const [name, label] of [
+    ["密码", "password field"],
+    ["口令", "password field"],
+    ["密钥", "secret field"],
+    ["令牌", "token field"],
+  ] as const)
+    for (const blank of ["", " "])
+      test(`is called what it is, a ${label}: ${name}是${blank}`, () => {
+        expect(findSecret(`生产环境的${name}是${blank}301vCVJqYTyU3jMdkaT1mWtl`)?.label).toBe(label);
+      });
+
   for (const text of [
     "The password is hashed with PBKDF2WithHmacSHA256",
     "The password algorithm is PBKDF2WithHmacSHA256",
