@@ -2,7 +2,7 @@
  * What of a client's choice of project outlives this process: its switch and, over HTTP, the root it posted. A client whose daemon was
  * restarted does not know of it, and would go on writing in another project.
  */
-import type { CallScope, ClientKey } from "../../kernel/context.ts";
+import type { ClientKey } from "../../kernel/context.ts";
 import type { Database, Tx } from "../../store/port.ts";
 import {
   clientsSeen,
@@ -13,7 +13,7 @@ import {
   trimClientProjects,
 } from "../../store/queries/client-projects.ts";
 import type { Background } from "../background.ts";
-import { CLIENT_IDLE_MS, type ClientRegistry, MOST_CLIENTS } from "./registry.ts";
+import { asIdentity, CLIENT_IDLE_MS, type ClientRegistry, MOST_CLIENTS, storedKey } from "./registry.ts";
 
 const HOUR_MS = 3_600_000;
 /** As long as the registry remembers a client. */
@@ -43,14 +43,10 @@ export interface ClientProjectsParts {
 }
 
 export function createClientProjects({ db, registry, background, nodeName }: ClientProjectsParts): ClientProjects {
-  const keyOf = (client: ClientKey) => `${nodeName}/${client}`;
-  const scope = (): CallScope => ({
-    principal: { kind: "system", id: "identity" },
-    scope: { kind: "everything" },
-    signal: new AbortController().signal,
-  });
+  const keyOf = (client: ClientKey) => storedKey(nodeName, client);
   const trim = trimClientProjects({ machine: nodeName, maxIdleHours: MAX_IDLE_HOURS, most: MOST_CLIENTS });
-  const write = (work: (tx: Tx) => Promise<unknown>) => db.write(scope(), async (tx) => void (await work(tx)));
+  const write = (work: (tx: Tx) => Promise<unknown>) =>
+    db.write(asIdentity(new AbortController().signal), async (tx) => void (await work(tx)));
 
   return {
     async keep(tx, client, source, projectId) {

@@ -1,10 +1,10 @@
 /** From a connection to who is calling, which session is open for them and which project they work in. */
 import { cleanLabel, cleanName } from "../../domain/names.ts";
 import { identityCandidates, isRepositoryIdentity, projectName, rootDirectory } from "../../domain/projects.ts";
-import type { CallScope, ClientKey, Principal, Scope, SessionRef } from "../../kernel/context.ts";
+import type { ClientKey, Principal, Scope, SessionRef } from "../../kernel/context.ts";
 import { causeChain } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import type { Database, Tx } from "../../store/port.ts";
+import type { Database, RowOf, Tx } from "../../store/port.ts";
 import {
   identitiesOfProject,
   lockNewProjects,
@@ -20,12 +20,14 @@ import { freeProject } from "./project-names.ts";
 import {
   type ActiveProject,
   activeProject,
+  asIdentity,
   type ClientRegistry,
   type ClientState,
   type OpenSession,
   type ProjectSource,
   projectsIn,
   scopeOf,
+  storedKey,
 } from "./registry.ts";
 import type { inspectWorkspace } from "./workspace.ts";
 
@@ -93,16 +95,11 @@ const ROOTS_WAIT_MS = 500;
 
 export function createIdentity(parts: IdentityParts): Identity {
   const { db, registry, inspect, clientProjects, log, nodeName, home, filterOn } = parts;
-  const sessionKey = (client: ClientKey) => `${nodeName}/${client}`;
-  const everywhere = (signal: AbortSignal): CallScope => ({
-    principal: { kind: "system", id: "identity" },
-    scope: { kind: "everything" },
-    signal,
-  });
+  const sessionKey = (client: ClientKey) => storedKey(nodeName, client);
 
   /** The project a name stands for, made when it is new. */
   const byName = (name: string, source: ProjectSource, signal: AbortSignal): Promise<ActiveProject> =>
-    db.write(everywhere(signal), async (tx) => {
+    db.write(asIdentity(signal), async (tx) => {
       const project = await required(tx, name);
       return { id: project.id, name: project.name, source, identity: null };
     });
@@ -149,7 +146,7 @@ export function createIdentity(parts: IdentityParts): Identity {
       for (const each of toRecord) await tx.run(recordIdentity(each, made.id));
       return { id: made.id, name: made.name, source, identity: toRecord[0] ?? null };
     };
-    return await db.write(everywhere(signal), async (tx) => {
+    return await db.write(asIdentity(signal), async (tx) => {
       const found = await project(tx);
       await also?.(tx, found.id);
       return found;
@@ -166,7 +163,7 @@ export function createIdentity(parts: IdentityParts): Identity {
 
   /** Takes up what an earlier process left for this client: the session that is open, and the project it chose. */
   const adopt = async (key: ClientKey, state: ClientState, signal: AbortSignal) => {
-    const { session, kept } = await db.read(everywhere(signal), async (tx) => ({
+    const { session, kept } = await db.read(asIdentity(signal), async (tx) => ({
       session: await tx.first(openSessionOf({ clientKey: sessionKey(key), maxAgeHours: SESSION_ADOPTION_HOURS })),
       kept: state.outlives ? await clientProjects.kept(tx, key) : {},
     }));
@@ -186,7 +183,7 @@ export function createIdentity(parts: IdentityParts): Identity {
   const follow = async (state: ClientState, signal: AbortSignal) => {
     const ids = projectsIn(state);
     if (!db.traits.concurrent || ids.length === 0 || state.lastSeenMs - state.checkedMs < CHECK_MS) return;
-    const there = new Map((await db.read(everywhere(signal), (tx) => tx.all(projectsWithId({ ids })))).map((row) => [row.id, row]));
+    const there = new Map((await db.read(asIdentity(signal), (tx) => tx.all(projectsWithId({ ids })))).map((row) => [row.id, row]));
     state.checkedMs = state.lastSeenMs;
     for (const project of there.values()) registry.repoint(project.id, project);
     const isGone = (project: { readonly id: string } | undefined) => project !== undefined && !there.has(project.id);
@@ -293,7 +290,7 @@ export function createIdentity(parts: IdentityParts): Identity {
   };
 }
 
-function openSession(row: ReturnType<typeof openSessionOf>["schema"]["_output"]): OpenSession {
+function openSession(row: RowOf<typeof openSessionOf>): OpenSession {
   const { id, startedAt, projectId, projectName } = row;
   return { id, startedAt, project: projectId === null || projectName === null ? undefined : { id: projectId, name: projectName } };
 }

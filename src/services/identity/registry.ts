@@ -2,7 +2,7 @@
  * Who is calling and what is open for them: bind key → session, project override, workspace root. In memory; after a restart sessions and
  * what `client-projects.ts` keeps are taken up again from the database (`tools-cognition.md` §1.1–1.3).
  */
-import type { ClientKey, Scope, SessionRef } from "../../kernel/context.ts";
+import { type CallScope, type ClientKey, everywhere, type Scope, type SessionRef } from "../../kernel/context.ts";
 
 /** Where the active project came from. */
 export type ProjectSource = "session" | "switch" | "env" | "root" | "directory";
@@ -41,6 +41,16 @@ export interface ClientState {
 export const MOST_CLIENTS = 1_000;
 /** Idle clients are forgotten after a day. */
 export const CLIENT_IDLE_MS = 24 * 3_600_000;
+
+/** A client's key in the database, where several machines may share one. */
+export const storedKey = (nodeName: string, client: ClientKey): string => `${nodeName}/${client}`;
+
+/** What is looked up and kept about clients is control plane, whatever project they work in. */
+export const asIdentity = (signal: AbortSignal): CallScope => ({
+  principal: { kind: "system", id: "identity" },
+  scope: everywhere,
+  signal,
+});
 
 /** Ids of the projects that a client's state names. */
 export const projectsIn = ({ session, switched, fallback }: ClientState): readonly string[] => [
@@ -130,6 +140,6 @@ export function activeProject(state: ClientState | undefined, filterOn: boolean)
 
 /** The scope of a call. */
 export function scopeOf(project: ActiveProject | undefined, filterOn: boolean): Scope {
-  if (!filterOn) return { kind: "everything" };
+  if (!filterOn) return everywhere;
   return project === undefined ? { kind: "none" } : { kind: "project", id: project.id };
 }

@@ -34,7 +34,7 @@ interface Holder {
 
 const never = sql`false`;
 const own = (q: Forgotten) => sql`t.project_id is not distinct from ${q.projectId}::uuid`;
-const everywhere = () => sql`true`;
+const inAnyProject = () => sql`true`;
 /** A text as names are compared with it (`domain/mentions.ts`): a file name of a Mac has its accents apart, a Turkish capital I has a dot. */
 const inSmallLetters = (text: SQL): SQL =>
   sql`lower(replace(replace(normalize(${text}, nfc), ${DOTTED_I}::text, 'I'), ${DOT_ABOVE}::text, ''))`;
@@ -124,8 +124,8 @@ export const holders = {
     ),
     scope: own,
   },
-  brain_handler_failures: { key: id, text: sql`t.error`, scope: everywhere },
-  brain_peer_notices: { key: id, text: sql`t.summary`, scope: everywhere },
+  brain_handler_failures: { key: id, text: sql`t.error`, scope: inAnyProject },
+  brain_peer_notices: { key: id, text: sql`t.summary`, scope: inAnyProject },
   brain_item_sources: {
     key: sql`t.item_id::text`,
     text: words(sql`t.content`, sql`t.doc_path`, sql`t.url`, sql`t.extra::text`),
