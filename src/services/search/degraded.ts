@@ -40,7 +40,9 @@ export function degradationOf(
   },
 ): Degradation {
   const hasFailed = (leg: Leg) => failed.some((each) => each.leg === leg);
-  const search = failed.filter(({ leg }) => LOST[leg] !== undefined && !(leg === "unseen" && hasFailed("vector"))).map(sentence);
+  // A leg that is asked twice says once what is lost with it.
+  const distinct = failed.filter(({ leg }, at) => failed.findIndex((other) => other.leg === leg) === at);
+  const search = distinct.filter(({ leg }) => LOST[leg] !== undefined && !(leg === "unseen" && hasFailed("vector"))).map(sentence);
   if (question !== undefined && "lost" in question) search.push(question.lost);
   if (unseen !== undefined) search.push(...unseenSentences(unseen));
   if (wordsLeftOut > 0)

@@ -70,6 +70,18 @@ eachEngine("a search of which a part fails", (engine) => {
     );
   });
 
+  test("says once that it is not known what has no vector, although that is asked twice", async () => {
+    const id = await seedObservation(engine.db, { content: "walnut", vector: vectorOf({ 1: 1 }) });
+    const embedder = embedderOf({ walnut: vectorOf({ 1: 1 }) });
+    const answer = await faroOver(breaking(engine.db, "from brain_observation_chunks as c where c."), { embedder }).ask({
+      query: "walnut",
+    });
+    expect(idsOf(answer)).toEqual([id]);
+    expect(answer.degraded_reason).toBe(
+      "Meaning was searched, but whether memories without a fitting vector were left out is not known: The disk is full. Nothing was written. Run 'memory-industry doctor'.",
+    );
+  });
+
   test("leaves a trace of what failed once and not again, and is whole", async () => {
     const id = await seedObservation(engine.db, { content: "walnut", vector: vectorOf({ 1: 1 }) });
     const lines: string[] = [];
