@@ -20,6 +20,7 @@ test("words stand at the left, explanations in one column; a long word does not 
     "  -t, --type=<fact|decision|lesson|preference|context|tool_usage|error|solution>",
     "                        kind of memory (Default: fact)",
     "  -p, --project=<NAME>  project to save it in",
+    "  --allow-secret        keep text that looks like a credential, in clear; else it is refused",
     "",
   ]);
 });

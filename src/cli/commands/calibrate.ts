@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { usage } from "../../kernel/errors.ts";
 import { decimal, integer, path, text } from "../../kernel/kinds.ts";
+import { counted } from "../../kernel/text.ts";
 import { boolean, number, object, orNull, readAnswer, type Shaped, string } from "../answer.ts";
 import { flag, option, optionOr } from "../arguments.ts";
 import { command } from "../define.ts";
@@ -102,7 +103,9 @@ const fixed = (value: number | null | undefined) => (typeof value !== "number" ?
 
 function show(measured: Report, out: Output): void {
   const { calibration_queries: asked, alpha, skipped_without_answer: skipped, answers_guessed: guessed } = measured;
-  out.line(`${asked} answerable questions over ${measured.corpus_rows} memories; at most ${percent(alpha)} of such may be refused.`);
+  out.line(
+    `${counted(asked, "answerable question")} over ${counted(measured.corpus_rows, "memory", "memories")}; at most ${percent(alpha)} of such may be refused.`,
+  );
   if (!measured.guaranteed)
     out.note(
       alpha > 0

@@ -1,6 +1,6 @@
-import { usage } from "../../kernel/errors.ts";
+import { MemoryError, refused, usage } from "../../kernel/errors.ts";
 import { oneOf, text } from "../../kernel/kinds.ts";
-import { option, optionOr, positional, words } from "../arguments.ts";
+import { flag, option, optionOr, positional, words } from "../arguments.ts";
 import { command } from "../define.ts";
 
 const types = ["fact", "decision", "lesson", "preference", "context", "tool_usage", "error", "solution"] as const;
@@ -16,18 +16,24 @@ export default command({
     content: words("the memory; - reads it from standard input"),
     type: optionOr(oneOf(types), "fact", "kind of memory", { hint: types.join("|"), short: "t" }),
     project: option(text, "project to save it in", { hint: "NAME", short: "p" }),
+    allowSecret: flag("keep text that looks like a credential, in clear; else it is refused"),
   },
-  run: async ({ entity, content, type, project }, { gateway, host, out }) => {
+  run: async ({ entity, content, type, project, allowSecret }, { gateway, host, out }) => {
     const body = content === "-" ? (await host.stdin()).trim() : content;
     if (body === "") throw usage("Standard input was empty; nothing was saved.");
     const road = await gateway({ project });
-    const answer = await road.callTool("cuba_cronica", {
-      action: "add",
-      entity_name: entity,
-      content: body,
-      observation_type: type,
-      source: "user",
-    });
+    const answer = await road
+      .callTool("cuba_cronica", {
+        action: "add",
+        entity_name: entity,
+        content: body,
+        observation_type: type,
+        source: "user",
+        ...(allowSecret ? { allow_secret: true } : {}),
+      })
+      .catch((error: unknown) => {
+        throw asTyped(error);
+      });
     if (answer.deduplicated === true) {
       out.line(`Known already as ${String(answer.existing_id)}; nothing was added.`);
       if (typeof answer.existing_content === "string") out.line(`  ${answer.existing_content}`);
@@ -45,3 +51,11 @@ export default command({
     return 0;
   },
 });
+
+/** The refusal names the argument of a tool; here it is an option, at the very end: what follows a word like it is masked on every screen. */
+const asTyped = (error: unknown): unknown =>
+  error instanceof MemoryError && error.code === "refused"
+    ? refused(error.message.replace("pass allow_secret: true if this is a false match.", "if this is a false match say --allow-secret."), {
+        cause: error,
+      })
+    : error;

@@ -40,7 +40,7 @@ export default command({
     const options = { program: context.host.program, overHttp: http, withDatabaseUrl };
     switch (action) {
       case "check":
-        return await check(home, json, context);
+        return await check(home, installation.platform, json, context);
       case "print":
         return await print(home, installation, options, context);
       case "remove":
@@ -53,9 +53,9 @@ export default command({
 
 type Options = import("../setup/block.ts").BlockOptions;
 
-async function check(home: string, json: boolean, { host, out }: CommandContext): Promise<number> {
+async function check(home: string, platform: string, json: boolean, { host, out }: CommandContext): Promise<number> {
   const { checkClients } = await import("../setup/check.ts");
-  const report = await checkClients(home);
+  const report = await checkClients(home, host.program, platform);
   if (json) out.json(report);
   else {
     for (const { client, file, state, problems } of report.clients) {

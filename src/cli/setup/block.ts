@@ -32,7 +32,9 @@ const hasPassword = (url: string): boolean => /^[a-z]+:\/\/[^/@]*:[^/]*@/i.test(
 
 /** Builds the entry for one client. Nothing in it is unset here. */
 export function buildBlock(client: Client, installation: Installation, options: BlockOptions): Built {
-  const label = clientLabel(installation.workingDirectory);
+  // In the clone of this program, where a README has everybody run setup, its name would be that of every window; a client's own name says more.
+  const ours = options.program.includes(join(installation.workingDirectory, "src", "main.ts"));
+  const label = ours ? undefined : clientLabel(installation.workingDirectory);
   if (options.overHttp) {
     const { host, port } = installation.httpAddress.value;
     const url = `http://${host.includes(":") ? `[${host}]` : host}:${port}/mcp`;

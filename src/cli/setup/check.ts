@@ -7,6 +7,7 @@ import { isRecord } from "../../kernel/is-record.ts";
 import { type Client, clients, fileOf } from "./clients.ts";
 import { exists, readText } from "./files.ts";
 import { LEGACY_SERVER_NAME, SERVER_NAME } from "./format.ts";
+import { hookBlock, hookFile, sessionHook } from "./hook.ts";
 
 export interface ClientReport {
   readonly client: string;
@@ -106,8 +107,24 @@ async function projectFiles(home: string): Promise<string[]> {
   return found;
 }
 
-/** Looks at every client of this user. */
-export async function checkClients(home: string): Promise<CheckReport> {
+/** The hook is no client: it has a state and no entry whose values could differ. */
+async function lookAtHook(home: string, program: readonly string[], platform: string): Promise<ClientReport> {
+  const file = hookFile(home);
+  const client = "Session hook";
+  try {
+    const text = await readText(file);
+    const entry = text === undefined ? undefined : sessionHook(hookBlock(program, platform)).find(text, file).entry;
+    return { client, file, state: entry === undefined ? "not configured" : "configured", problems: [] };
+  } catch (error) {
+    return { client, file, state: "unreadable", problems: [present(error).text] };
+  }
+}
+
+/**
+ * Looks at every client of this user, and at Claude Code's session-start hook.
+ * @param program how this program is started, by which a hook is known as ours
+ */
+export async function checkClients(home: string, program: readonly string[], platform: string): Promise<CheckReport> {
   const looked = await Promise.all(clients.map((client) => look(client.title, fileOf(client, home), client)));
   const [project] = clients.filter(({ id }) => id === "mcp");
   if (project !== undefined) {
@@ -127,7 +144,7 @@ export async function checkClients(home: string): Promise<CheckReport> {
       ? [{ variable: names.at(-1) ?? SERVER_NAME, serious, values: hidePasswords(values) }]
       : [];
   });
-  const reports = looked.map(({ report }) => report);
+  const reports = [...looked.map(({ report }) => report), await lookAtHook(home, program, platform)];
   return { healthy: divergences.length === 0 && reports.every(({ problems }) => problems.length === 0), clients: reports, divergences };
 }
 

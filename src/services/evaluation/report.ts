@@ -1,6 +1,7 @@
 /** What a measurement found, as the JSON that `--compare` reads and as text for a person (`retrieval.md` §9.3). */
 import type { FusionMode } from "../../domain/retrieval/fusion.ts";
 import type { Interval } from "../../domain/retrieval/statistics.ts";
+import { counted } from "../../kernel/text.ts";
 
 /** Settings of a run; all of them are in its report, so that two reports can be compared honestly. */
 export interface EvaluationSettings {
@@ -191,9 +192,9 @@ function limitsOf(m: Metrics): string[] {
     limits.push(`The ceiling is lowered: ${m.missingIds} relevant ids are gone, affecting ${m.questionsWithMissingIds} questions.`);
   if (m.unmeasurable > 0) limits.push(`${m.unmeasurable} questions were left out: none of what answers them is there.`);
   if (m.dropped > 0) limits.push(`${m.dropped} rows of the dataset name nothing that could be found and were left out.`);
-  const effect = Number.isFinite(m.detectableEffect) ? f(m.detectableEffect, 3) : "no difference";
+  const shown = Number.isFinite(m.detectableEffect) ? `a difference of ${f(m.detectableEffect, 3)} or more` : "no difference";
   limits.push(
-    `With ${m.sampleCount} questions two separate runs show a difference of ${effect} or more. Use --compare on two --json reports: pairs show less.`,
+    `With ${counted(m.sampleCount, "question")} two separate runs show ${shown}. Use --compare on two --json reports: pairs show less.`,
   );
   if (!m.scoredById) limits.push("Some questions were scored by text markers; such scores are not comparable with scores by id.");
   limits.push("The figures are about this corpus; another one may order two settings differently.");

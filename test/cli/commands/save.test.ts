@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { runCli } from "../../../src/cli/run.ts";
-import { fakeHost, toolResult } from "../fake-host.ts";
+import { fakeHost, toolFailure, toolResult } from "../fake-host.ts";
 
 const added = {
   action: "add",
@@ -52,4 +52,14 @@ test("a save that fails after the row was written is drained before exit 1", asy
   });
   expect(await runCli(["save", "Redis", "x"], host)).toBe(1);
   expect(host.life).toEqual(["open -", "drain"]);
+});
+
+test("a refused credential names the option of this command, which passes it on", async () => {
+  const text = "refusing to write content: … Store where the secret is kept instead, or pass allow_secret: true if this is a false match.";
+  const host = fakeHost({ answer: () => toolFailure(text) });
+  expect(await runCli(["save", "Redis", "password: example9"], host)).toBe(1);
+  expect(host.err()).toContain("or if this is a false match say --allow-secret.");
+  const allowing = fakeHost({ answer: () => toolResult(added) });
+  expect(await runCli(["save", "Redis", "password: example9", "--allow-secret"], allowing)).toBe(0);
+  expect(allowing.sent[0]?.params.arguments).toMatchObject({ content: "password: example9", allow_secret: true });
 });

@@ -239,6 +239,15 @@ describe("the entry", () => {
     expect(entryOf(file).env).toEqual({ MEMORY_INDUSTRY_CLIENT_ID: "my api" });
   });
 
+  test("the clone of this program lends no client its name: everybody runs setup there", async () => {
+    const { host, file } = withFile("claude", "{}");
+    const clone = join(host.home, "memory-industry");
+    mkdirSync(join(clone, ".git"), { recursive: true });
+    const installation = () => ({ ...host.installation(), workingDirectory: clone });
+    await runCli(["setup", "claude", "--apply"], { ...host, installation, program: ["/bun", join(clone, "src", "main.ts")] });
+    expect(entryOf(file).env).toEqual({});
+  });
+
   test("over HTTP it is a url with a client id", async () => {
     const { host, file } = withFile("claude", "{}");
     await runCli(["setup", "claude", "--http", "--apply"], host);
@@ -257,6 +266,15 @@ describe("check", () => {
     const host = fakeHost();
     expect(await runCli(["setup"], host)).toBe(0);
     expect(host.out()).toContain("memory-industry setup claude --apply");
+  });
+
+  test("the session hook is among what is looked at", async () => {
+    const host = fakeHost();
+    await runCli(["setup"], host);
+    expect(host.out()).toMatch(/^Session hook {3}not configured {2}\S+settings\.json$/m);
+    await runCli(["setup", "hook", "--apply"], host);
+    await runCli(["setup"], host);
+    expect(host.out()).toMatch(/^Session hook {3}configured {6}\S+settings\.json$/m);
   });
 
   test("one client with another dimension is a serious divergence, an absent value counting as the default", async () => {
