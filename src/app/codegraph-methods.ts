@@ -56,7 +56,7 @@ export function codegraphMethods(graph: CodeGraph): [string, OwnerMethod][] {
     ],
     [
       "owner/codegraph",
-      async (params, { signal, log, scope }) => {
+      async (params, { signal, log, scope, progress }) => {
         const { run, owns, under, languages } = whole.parse(params);
         const pieces = runs.get(run);
         runs.delete(run);
@@ -65,7 +65,7 @@ export function codegraphMethods(graph: CodeGraph): [string, OwnerMethod][] {
         return await graph.store(
           { principal: { kind: "owner" }, scope: await scope(), signal, log },
           { ...pieces, under, languages },
-          { owns },
+          { owns, onRows: progress },
         );
       },
     ],

@@ -39,7 +39,7 @@ export default command({
   ],
   run: async ({ path, lang, project, dryRun, json }, { gateway, host, out }) => {
     const directory = resolve(host.installation().workingDirectory, path ?? ".");
-    // A file takes milliseconds: a log has nothing to tell before the end.
+    // A file takes milliseconds, and a tree of thousands is stored in a minute: a log has little to tell before the end, a person at a terminal waits.
     const progress = createProgress(host.isInteractive ? host.stderr : () => {}, host.isInteractive, () => performance.now(), "rows");
     const languages = lang ?? codeLanguages;
     const tree = await host
@@ -69,7 +69,9 @@ export default command({
       return 0;
     }
     const road = await gateway({ project, directory });
-    const done = await store(road, tree, project === undefined);
+    const done = await store(road, tree, project === undefined, (rows, total) => progress.show("rows", rows, total)).finally(() =>
+      progress.end(),
+    );
     const count = (key: string): number => Number(Reflect.get(Object(done), key) ?? 0);
     if (json) {
       out.json({
@@ -95,12 +97,17 @@ export default command({
 const PARTS = ["files", "skipped", "symbols", "calls", "imports"] as const;
 type Tree = Awaited<ReturnType<CliHost["readSourceTree"]>>;
 
-async function store(road: Gateway, { under, languages, ...tree }: Tree, owns: boolean): Promise<unknown> {
+async function store(
+  road: Gateway,
+  { under, languages, ...tree }: Tree,
+  owns: boolean,
+  onRows: (done: number, total: number | undefined) => void,
+): Promise<unknown> {
   const run = crypto.randomUUID();
   for (const part of PARTS)
     for (let at = 0; at < tree[part].length; at += PIECE_ITEMS)
       await road.ask("owner/codegraph-piece", { run, [part]: tree[part].slice(at, at + PIECE_ITEMS) });
-  return await road.ask("owner/codegraph", { run, owns, under, languages });
+  return await road.ask("owner/codegraph", { run, owns, under, languages }, onRows);
 }
 
 function skipped(files: readonly (readonly [path: string, reason: string])[], say: (line: string) => void): void {

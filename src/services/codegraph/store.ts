@@ -51,8 +51,13 @@ export interface StoredTree {
 export interface CodeGraph {
   /**
    * @param owns the tree is the one that the project is named after: a file of it that is not there is gone. Elsewhere it may belong to another tree.
+   * @param onRows hears how many of the tree's rows (names, definitions, edges) are in the graph, after each slice
    */
-  store(ctx: CallScope & { readonly log: Logger }, tree: SourceTree, options: { readonly owns: boolean }): Promise<StoredTree>;
+  store(
+    ctx: CallScope & { readonly log: Logger },
+    tree: SourceTree,
+    options: { readonly owns: boolean; readonly onRows?: ((done: number, total: number) => void) | undefined },
+  ): Promise<StoredTree>;
 }
 
 /** What stays the same when a definition moves: by it a second run finds the observation of the first. */
@@ -117,7 +122,7 @@ export function createCodeGraph({ db, facts, queue, paceOf }: CodeGraphParts): C
   const builds = createBuilds(db);
 
   /** Ids of every name that the tree needs, made where they are missing. */
-  const namesToIds = async (build: Build, ctx: CallScope, known: readonly Known[], tree: CodeTree) => {
+  const namesToIds = async (build: Build, ctx: CallScope, known: readonly Known[], tree: CodeTree, written: (rows: number) => void) => {
     const wanted = new Map<string, CodeType>();
     for (const edge of tree.imports) if (edge.external) wanted.set(edge.to, "external_dependency");
     for (const file of tree.files) wanted.set(moduleName(file), "module");
@@ -144,6 +149,7 @@ export function createCodeGraph({ db, facts, queue, paceOf }: CodeGraphParts): C
       const madeIds = made.map(({ id }) => id);
       await build.hide(tx, "entity", madeIds);
       for (const { id, name } of made) ids.set(name, id);
+      written(names.length);
     });
     // Another writer made one of them meanwhile.
     await find();
@@ -182,14 +188,21 @@ export function createCodeGraph({ db, facts, queue, paceOf }: CodeGraphParts): C
   };
 
   return {
-    async store(ctx, tree, { owns }) {
+    async store(ctx, tree, { owns, onRows }) {
       const pace: Pace = paceOf();
+      const total = tree.files.length + 2 * tree.symbols.length + tree.calls.length + tree.imports.length;
+      let rows = 0;
+      const written = (more: number) => {
+        rows += more;
+        // External names come on top, and what is there already is not written: near enough for who waits, and never past the end.
+        onRows?.(Math.min(rows, total), total);
+      };
       const done = await builds.run(ctx, pace, async (build) => {
         const { scope } = ctx;
         const projectId = projectOf(scope);
         const known = await build.pages((tx, after, limit) => tx.all(codeEntities({ scope, after, limit })));
         const observed = await build.pages((tx, after, limit) => tx.all(codeObservations({ scope, after, limit })));
-        const { ids, adopted } = await namesToIds(build, ctx, known, tree);
+        const { ids, adopted } = await namesToIds(build, ctx, known, tree, written);
         const { fresh, moved, unmatched } = compared(tree, ids, observed);
 
         await build.each(fresh, async (tx, symbols) => {
@@ -203,6 +216,7 @@ export function createCodeGraph({ db, facts, queue, paceOf }: CodeGraphParts): C
           const stored = (await tx.all(insertCodeObservations({ rows, projectId }))).map(({ id }) => id);
           await build.hide(tx, "observation", stored);
           await facts.append(tx, stored, ctx.log);
+          written(symbols.length);
         });
 
         const edges = [...edgesOf(tree.calls, "uses", ids), ...edgesOf(tree.imports, "depends_on", ids)];
@@ -229,6 +243,7 @@ export function createCodeGraph({ db, facts, queue, paceOf }: CodeGraphParts): C
               const made = await tx.all(insertCodeEdges({ ...endsOf(slice), relation, projectId }));
               const madeIds = made.map(({ id }) => id);
               await build.hide(tx, "relation", madeIds);
+              written(slice.length);
             },
           );
 

@@ -46,6 +46,8 @@ test("the tree goes to the owner, for the repository at the path", async () => {
     ...["files", "symbols", "calls", "imports"].map(() => ["owner/codegraph-piece", undefined]),
     ["owner/codegraph", true],
   ]);
+  // Storing takes most of the time: its progress is asked for.
+  expect(host.sent.at(-1)?.params._meta).toEqual({ progressToken: "owner/codegraph" });
   expect(JSON.parse(host.out())).toMatchObject({
     symbols_written: 2,
     symbols_removed: 1,

@@ -58,6 +58,14 @@ eachEngine("a source tree in the graph", (engine) => {
     await isWhole();
   });
 
+  test("who waits hears how many of the tree's rows are stored, and never more than there are", async () => {
+    const p = await project(engine.db);
+    const heard: string[] = [];
+    const onRows = (done: number, total: number) => void heard.push(`${done} of ${total}`);
+    await graph().store({ ...inProject(p), log: silentLogger }, before, { owns: true, onRows });
+    expect(heard).toEqual(["6 of 10", "9 of 10", "10 of 10", "10 of 10"]);
+  });
+
   test("a second run changes nothing; a definition that moved is rewritten, not added", async () => {
     const p = await project(engine.db);
     await store(before, p);
