@@ -42,6 +42,9 @@ export const errorCodes: Readonly<Record<ErrorCode, { readonly mcp: "result" | n
 
 export const isErrorCode = (word: unknown): word is ErrorCode => typeof word === "string" && Object.hasOwn(errorCodes, word);
 
+/** The `reason` of an error that a project is the cause of: it was there when the call began, and is not any more. */
+export const PROJECT_GONE = "project_gone";
+
 /** JSON-RPC codes of protocol faults (`tools-maintenance.md` §17.6). */
 export const rpcCode = {
   parse: -32700,

@@ -3,9 +3,8 @@
  * one that `cuba_call` carries, so no rule can be stepped around.
  */
 import type { CallContext } from "../kernel/context.ts";
-import { causeChain, forbidden, invalid, MemoryError, present, protocolFault, rpcCode, shown } from "../kernel/errors.ts";
+import { causeChain, forbidden, invalid, MemoryError, PROJECT_GONE, present, protocolFault, rpcCode, shown } from "../kernel/errors.ts";
 import { inTurns, type PaceOfCall } from "../services/pace.ts";
-import { PROJECT_GONE } from "../store/failures.ts";
 import type { Answer, Arguments, ForwardedCall, Tool } from "../tools/define.ts";
 import { canonicalName } from "../tools/profiles.ts";
 import type { Services } from "../tools/services.ts";

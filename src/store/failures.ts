@@ -2,7 +2,7 @@
  * SQLSTATE → our errors. The driver's message may hold the statement and its values: it ends here. What is kept as `cause` is a
  * {@link StoreFault}: state, table, column and constraint, which are names of the schema, never data.
  */
-import { type ErrorCode, MemoryError } from "../kernel/errors.ts";
+import { type ErrorCode, MemoryError, PROJECT_GONE } from "../kernel/errors.ts";
 
 /** What the engine said, without its words. */
 export class StoreFault extends Error {
@@ -47,8 +47,6 @@ export const isConnectionFault = (error: unknown): boolean => connectionState.te
 
 const connectionState = /^(08...|57P0[1-3]|CONNECT\w*|E[A-Z]{3,}|ACQUIRE_TIMEOUT|ENGINE_STOPPED)$/;
 
-/** The `reason` of an error that a project is the cause of: it was there when the call began, and is not any more. */
-export const PROJECT_GONE = "project_gone";
 /** Every table with rows of a project refers to it by a key that is called so. */
 const toProject = /_project_id_fkey$/;
 

@@ -90,61 +90,63 @@ eachEngine("projects", (engine) => {
     expect([both.includes("8080"), both.includes("9090")]).toEqual([true, true]);
   });
 
-  test("a project that another process renames or merges takes the clients of this one along, whatever bound them to it", async () => {
-    if (!engine.db.traits.concurrent) return;
-    let clock = 1_000;
-    const here = processOver(engine.db, { nodeName: "desk", now: () => clock });
-    const there = processOver(engine.db, { nodeName: "laptop" });
-    const inSession = here.client({ label: "a", protocolSession: "1" });
-    await here.sessions.start(await inSession.context(), { name: "s", goals: [], project: "old" });
-    const bySwitch = here.client({ label: "b", protocolSession: "2" });
-    await here.projects.switchTo(await bySwitch.context(), "old");
-    const byVariable = here.client({ label: "c", protocolSession: "3", project: "old" });
-    const clients = [inSession, bySwitch, byVariable];
-    const names = async () => await Promise.all(clients.map(async (client) => (await here.projects.current(await client.context()))?.name));
-    expect(await names()).toEqual(["old", "old", "old"]);
+  // The embedded database belongs to one process.
+  if (engine.name === "postgres")
+    test("a project that another process renames or merges takes the clients of this one along, whatever bound them to it", async () => {
+      let clock = 1_000;
+      const here = processOver(engine.db, { nodeName: "desk", now: () => clock });
+      const there = processOver(engine.db, { nodeName: "laptop" });
+      const inSession = here.client({ label: "a", protocolSession: "1" });
+      await here.sessions.start(await inSession.context(), { name: "s", goals: [], project: "old" });
+      const bySwitch = here.client({ label: "b", protocolSession: "2" });
+      await here.projects.switchTo(await bySwitch.context(), "old");
+      const byVariable = here.client({ label: "c", protocolSession: "3", project: "old" });
+      const clients = [inSession, bySwitch, byVariable];
+      const names = async () =>
+        await Promise.all(clients.map(async (client) => (await here.projects.current(await client.context()))?.name));
+      expect(await names()).toEqual(["old", "old", "old"]);
 
-    const other = there.client({ label: "d" });
-    await there.projects.switchTo(await other.context(), "kept");
-    await there.projects.rename(await other.context(), "old", "older");
-    clock += 1_000;
-    expect(await names()).toEqual(["older", "older", "older"]);
+      const other = there.client({ label: "d" });
+      await there.projects.switchTo(await other.context(), "kept");
+      await there.projects.rename(await other.context(), "old", "older");
+      clock += 1_000;
+      expect(await names()).toEqual(["older", "older", "older"]);
 
-    await there.projects.merge(await other.context(), "older", "kept", true);
-    clock += 1_000;
-    // The variable names a project that is no longer: it stands for a new one of that name, as it would after a start.
-    expect(await names()).toEqual(["kept", "kept", "old"]);
-    const { scope, session } = await inSession.context();
-    const [kept] = await rows(sql`select id from brain_projects where name = 'kept'`);
-    expect([scope, session !== undefined]).toEqual([{ kind: "project", id: String(kept?.["id"]) }, true]);
-  });
+      await there.projects.merge(await other.context(), "older", "kept", true);
+      clock += 1_000;
+      // The variable names a project that is no longer: it stands for a new one of that name, as it would after a start.
+      expect(await names()).toEqual(["kept", "kept", "old"]);
+      const { scope, session } = await inSession.context();
+      const [kept] = await rows(sql`select id from brain_projects where name = 'kept'`);
+      expect([scope, session !== undefined]).toEqual([{ kind: "project", id: String(kept?.["id"]) }, true]);
+    });
 
-  test("a write in the moment of a merge by another process is told what happened, and the next call is in the project that there is", async () => {
-    if (!engine.db.traits.concurrent) return;
-    const here = processOver(engine.db, { nodeName: "desk", now: () => 1_000 });
-    const there = processOver(engine.db, { nodeName: "laptop" });
-    const [writer, other] = [here.client({ label: "a", protocolSession: "1" }), there.client({ label: "b" })];
-    await here.projects.switchTo(await writer.context(), "old");
-    const before = await writer.context();
-    await there.projects.switchTo(await other.context(), "kept");
-    await there.projects.merge(await other.context(), "old", "kept", true);
-    const graph = graphOver(engine.db);
-    const add = (ctx: CallContext) =>
-      graph.caller(ctx.scope)("cuba_cronica", { action: "add", entity_name: "Gateway", content: "listens on 8080" });
-    const refusal = await graph.refusal(add(before));
-    expect([refusal.code, refusal.reason, refusal.message]).toEqual([
-      "conflict",
-      "project_gone",
-      "The project was merged into another one, or removed, while this call wrote. Call again: the project is looked up anew then. Nothing was written.",
-    ]);
-    expect(await rows(sql`select 1 from brain_observations`)).toEqual([]);
-    // Not a moment passes.
-    expect((await writer.context()).scope).toEqual(before.scope);
-    writer.caller.lookAgain();
-    await add(await writer.context());
-    const held = await rows(sql`select p.name from brain_observations as o join brain_projects as p on p.id = o.project_id`);
-    expect(held).toEqual([{ name: "kept" }]);
-  });
+  if (engine.name === "postgres")
+    test("a write in the moment of a merge by another process is told what happened, and the next call is in the project that there is", async () => {
+      const here = processOver(engine.db, { nodeName: "desk", now: () => 1_000 });
+      const there = processOver(engine.db, { nodeName: "laptop" });
+      const [writer, other] = [here.client({ label: "a", protocolSession: "1" }), there.client({ label: "b" })];
+      await here.projects.switchTo(await writer.context(), "old");
+      const before = await writer.context();
+      await there.projects.switchTo(await other.context(), "kept");
+      await there.projects.merge(await other.context(), "old", "kept", true);
+      const graph = graphOver(engine.db);
+      const add = (ctx: CallContext) =>
+        graph.caller(ctx.scope)("cuba_cronica", { action: "add", entity_name: "Gateway", content: "listens on 8080" });
+      const refusal = await graph.refusal(add(before));
+      expect([refusal.code, refusal.reason, refusal.message]).toEqual([
+        "conflict",
+        "project_gone",
+        "The project was merged into another one, or removed, while this call wrote. Call again: the project is looked up anew then. Nothing was written.",
+      ]);
+      expect(await rows(sql`select 1 from brain_observations`)).toEqual([]);
+      // Not a moment passes.
+      expect((await writer.context()).scope).toEqual(before.scope);
+      writer.caller.lookAgain();
+      await add(await writer.context());
+      const held = await rows(sql`select p.name from brain_observations as o join brain_projects as p on p.id = o.project_id`);
+      expect(held).toEqual([{ name: "kept" }]);
+    });
 
   test("of several who rename or merge one project at once one does, and the others are told that it is gone", async () => {
     const of = processOver(engine.db);
