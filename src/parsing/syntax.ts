@@ -36,8 +36,17 @@ const unquoted = (text: string): string => text.replace(/^["'`]|["'`]$/g, "");
 
 /** Objects that the runtime brings; what is called on them is not in the tree. */
 const globals = new Set(["Array", "Date", "JSON", "Math", "Number", "Object", "Promise", "Reflect", "String", "console", "process"]);
+/**
+ * Methods of what the runtime brings: `words.join(" ")` is an array's, whatever function of that name lies elsewhere in the tree. Without it a lone helper called
+ * `join` or `some` was the busiest symbol of a repository. On `this` the name is the class's own.
+ */
+const builtInMethods = new Set(
+  [Array, String, Map, Set, Promise, RegExp, Date, Function].flatMap(({ prototype }) => Object.getOwnPropertyNames(prototype)),
+);
 const functionValues = new Set(["arrow_function", "function_expression", "generator_function"]);
 const identifiers = new Set(["identifier", "property_identifier", "private_property_identifier", "field_identifier", "type_identifier"]);
+
+const isOfTheRuntime = (object = "", property = ""): boolean => globals.has(object) || (object !== "this" && builtInMethods.has(property));
 
 /** The last name of an expression that is called: `f`, `a.b.f`, `a::f`, `f::<T>`. */
 function lastName(node: Node | null): string | undefined {
@@ -47,7 +56,7 @@ function lastName(node: Node | null): string | undefined {
       return node.text;
     case "member_expression":
       // `Math.floor` is nobody's `floor`.
-      return globals.has(textAt(node, "object") ?? "") ? undefined : textAt(node, "property");
+      return isOfTheRuntime(textAt(node, "object"), textAt(node, "property")) ? undefined : textAt(node, "property");
     case "attribute":
       return textAt(node, "attribute");
     case "selector_expression":

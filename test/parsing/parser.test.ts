@@ -143,6 +143,15 @@ const table = { method() { walk(); } };
   ]);
 });
 
+test("TypeScript: a method that arrays, strings and maps have is theirs, but for one of the class itself", async () => {
+  const { calls } = await read({
+    "src/words.ts": "export function join(a: string[]) { return a.join(' '); }\nexport function pick() { return join([]); }",
+    "src/store.ts": "class Store { get() { return [1].join(); } load(m: Map<string, number>) { this.get(); return m.get('x'); } }",
+    "src/list.ts": "export const list = (m: { get(): void }) => m.get();",
+  });
+  expect(calls).toEqual(["src/words.ts::pick > src/words.ts::join", "src/store.ts::Store::load > src/store.ts::Store::get"]);
+});
+
 test("Go: functions, methods with the type they are for, types, imports by path", async () => {
   const { symbols, calls, imports } = await read({
     "main.go": `package main
