@@ -57,15 +57,19 @@ export const bestLinkedNames = query(
   limit ${q.limit}::int`,
 );
 
-/** Those of the texts that were read which are there as they were, kept so until the transaction ends. */
+/**
+ * Those of the texts that were read which are there as they were, kept so until the transaction ends. Their entity first, which is written too, as whoever
+ * forgets it does: held the other way round, the two would wait for each other.
+ */
 export const keptTexts = query(
   z.object({ id: uuid }),
   (q: { ids: readonly string[]; contents: readonly string[] }) => sql`
   select o.id from brain_observations as o
   join unnest(${uuidArray(q.ids)}, ${textArray(q.contents)}) as seen(id, content) on seen.id = o.id and seen.content = o.content
+  join brain_entities as e on e.id = o.entity_id
   where ${isServed("o")}
   order by o.id
-  for share of o`,
+  for no key update of e for share of o`,
 );
 
 /** Which of these names an entity of the project has. */

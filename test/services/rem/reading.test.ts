@@ -4,11 +4,13 @@ import { sql } from "drizzle-orm";
 import { unavailable } from "../../../src/kernel/errors.ts";
 import { createLogger } from "../../../src/kernel/logger.ts";
 import { batchSize } from "../../../src/services/rem/asking.ts";
+import { keptTexts } from "../../../src/store/queries/rem-reading.ts";
 import { chat, factsReply, ladder } from "../../support/chat.ts";
-import { eachEngine } from "../../support/engines.ts";
+import { eachEngine, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
+import { isHeldUp } from "../../support/locks.ts";
 import { only, ran, remOver } from "../../support/rem.ts";
-import { entity, observation, project, row, rows } from "../../support/statements.ts";
+import { entity, observation, project, row, rows, rowsIn } from "../../support/statements.ts";
 
 test("a batch is what was set; auto is five, and twenty entities while fifty wait", () => {
   expect(batchSize(7, 100)).toBe(7);
@@ -31,6 +33,22 @@ eachEngine("a cycle that reads with a model", (engine) => {
     await observation(engine.db, id, { content, project: projectId });
     return id;
   };
+
+  // The embedded engine has one connection: nobody there waits for another's lock.
+  if (engine.name === "postgres")
+    test("whoever forgets an entity is waited for with none of its texts held", async () => {
+      const api = await known("api", "the api depends on the broker");
+      const [text] = await rows(engine.db, sql`select id from brain_observations`);
+      const kept = { ids: [String(text?.id)], contents: ["the api depends on the broker"] };
+      let keeping: Promise<unknown> | undefined;
+      await engine.db.write(testScope(), async (tx) => {
+        await rowsIn(tx, sql`select id from brain_entities where id = ${api}::uuid for update`);
+        keeping = engine.db.write(testScope(), (other) => other.all(keptTexts(kept)));
+        while (!(await isHeldUp(engine.db))) await Bun.sleep(5);
+        expect(await rowsIn(tx, sql`select id from brain_observations for update nowait`)).toEqual([{ id: text?.id }]);
+      });
+      expect(await keeping).toEqual([{ id: text?.id }]);
+    });
 
   test("nothing is asked where the variable is not set, and nothing where nobody chose a model", async () => {
     await known("api", "the api depends on the broker");

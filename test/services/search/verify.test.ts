@@ -13,6 +13,7 @@ import type { Answer } from "../../../src/tools/define.ts";
 import { eachEngine, testScope } from "../../support/engines.ts";
 import { graphOver } from "../../support/graph.ts";
 import { certain, judgeWith, scriptedEntailment } from "../../support/judge.ts";
+import { isHeldUp } from "../../support/locks.ts";
 import { embedderOf, faroOver, seedMany, seedObservation, vectorOf } from "../../support/search.ts";
 import { sharedDirectory } from "../../support/shared.ts";
 import { rowsIn } from "../../support/statements.ts";
@@ -81,19 +82,13 @@ eachEngine("mode=verify with a judge", (engine) => {
       const content = claim;
       const id = await seedObservation(engine.db, { entity: "parser", content });
       const filters = { scope: { kind: "none" }, includeUnscoped: false, after: undefined, before: undefined, tag: undefined } as const;
-      const isHeldUp = async () =>
-        (
-          await engine.db.asOwner((owner) =>
-            owner.query("select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"),
-          )
-        ).rows.length > 0;
       let settling: Promise<unknown> | undefined;
       await engine.db.write(testScope(), async (tx) => {
         await rowsIn(tx, sql`select id from brain_entities where name = 'parser' for update`);
         settling = engine.db.write(testScope(), (other) =>
           other.all(keptEvidence({ ids: [id], contents: [content], filters, lock: true })),
         );
-        while (!(await isHeldUp())) await Bun.sleep(5);
+        while (!(await isHeldUp(engine.db))) await Bun.sleep(5);
         expect(await rowsIn(tx, sql`select id from brain_observations for update nowait`)).toEqual([{ id }]);
       });
       expect(await settling).toEqual([{ id }]);

@@ -11,6 +11,7 @@ import { phases } from "../../../src/services/rem/registry.ts";
 import { openPostgres } from "../../../src/store/postgres.ts";
 import { brokenInvariants } from "../../../src/store/queries/invariants.ts";
 import { openTestServerDatabase, type ServerTestDatabase } from "../../support/engines.ts";
+import { isHeldUp } from "../../support/locks.ts";
 import { row, rows } from "../../support/statements.ts";
 import { until } from "../processes/harness.ts";
 
@@ -128,15 +129,6 @@ function daemon(name: string, more: Record<string, string> = {}) {
 
 const lastCycle = async () =>
   (await rows(db, sql`select id, error, phases, llm_calls from brain_rem_cycles order by started_at desc, id limit 1`))[0];
-const isHeldUp = async () => {
-  const waiting = await db.asOwner((owner) =>
-    owner.query(
-      "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()",
-    ),
-  );
-  return waiting.rows.length > 0;
-};
-
 beforeAll(async () => {
   if (adminUrl === undefined || adminUrl === "") return;
   base = mkdtempSync(join(tmpdir(), "mi-rem-"));
@@ -187,7 +179,7 @@ onServer(
       const { child } = daemon("killed", asking[name]);
       await until(`phase ${name} to be stopped`, async () => {
         if (child.exitCode !== null) throw new Error(`the daemon ended by itself in ${name}`);
-        return asking[name] === undefined ? await isHeldUp() : model.asked > askedBefore;
+        return asking[name] === undefined ? await isHeldUp(db) : model.asked > askedBefore;
       });
       const cycle = await lastCycle();
       expect([name, String(cycle?.error).split(" when")[0]]).toEqual([name, `unfinished: in phase ${name}`]);
@@ -203,7 +195,7 @@ onServer(
             "select 1 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())",
           ),
         );
-        return left.length === 0 && !(await isHeldUp());
+        return left.length === 0 && !(await isHeldUp(db));
       });
       expect([name, await db.asOwner(brokenInvariants)]).toEqual([name, []]);
     }
