@@ -17,6 +17,9 @@ const digest = /^(?:sha1-[A-Za-z0-9+/]{27}=|sha256-[A-Za-z0-9+/]{43}=|sha384-[A-
 /** UTF-16 units of the longest of these with what stands around it: a package of 101 signs at a version. */
 const LONGEST_FACT = 200;
 
+/** UTF-16 units of the longest name that is compared with its key. */
+const LONGEST_OWN_NAME = 80;
+
 const unwrapped = (value: string): string => (value.length > LONGEST_FACT ? "" : value.replace(/^[\s"'[({]+|[\s"'\])},;]+$/g, ""));
 
 /**
@@ -33,9 +36,26 @@ export function isPackageFact(rawKey: string, label: string, rawValue: string): 
   return label !== PASSWORD && digest.test(value);
 }
 
-/** A date, a quantity, a package's version, a placeholder: what a key of a secret may hold without being one. */
+/** The last name of a member or of what stands in front of it in the same word: `f(self.next_token` → `next_token`. */
+const lastName = /[\p{L}_$][\p{L}\p{N}_$-]*$/u;
+const sameLetters = (name: string) => name.replace(/[_-]/g, "").toLowerCase();
+
+/**
+ * True where the value is the key's own name: `self.next_token = next_token`, `masterUserPassword: master_user_password`. Whoever knows the key knows the
+ * value. In a file of the environment it is the value itself, so there it must be written in the same way.
+ */
+function isOwnName(rawKey: string, rawValue: string): boolean {
+  if (rawValue.length > LONGEST_FACT) return false;
+  const value = unwrapped(rawValue.replace(/^`|[`)\]},;'"]{0,8}[.:]?$/g, ""));
+  const name = lastName.exec(bareKey(rawKey))?.[0] ?? "";
+  if (value === "" || name === "" || value.length > LONGEST_OWN_NAME) return false;
+  return /^[A-Z0-9_]+$/.test(rawKey) ? value === rawKey : sameLetters(value) === sameLetters(name);
+}
+
+/** A date, a quantity, a package's version, a placeholder, the key's own name: what a key of a secret may hold without being one. */
 export const isPlainFact = (rawKey: string, label: string, value: string): boolean =>
   (label !== PASSWORD && isDate(value)) ||
   (label === "token field" && isQuantity(bareKey(rawKey), value)) ||
   isPackageFact(rawKey, label, value) ||
+  isOwnName(rawKey, value) ||
   isPlaceholder(value);

@@ -30,7 +30,8 @@ const LONGEST_EXPRESSION = 600;
 const DEEPEST_CALL = 8;
 const LONGEST_NAME = 40;
 /** Words of names have digits in the middle only where they are called so. */
-const numberedWord = /base(?:32|58|64)|b64|sha(?:1|256|384|512)|md5|utf8|oauth2?|s3|ec2|k8s|i18n|http2|x509|argon2|pbkdf2|uuid[1-8]/gi;
+const numberedWord =
+  /base(?:32|58|64)|b64|sha(?:1|256|384|512)|md5|utf8|utf16|latin1|oauth2?|s3|ec2|k8s|i18n|http2|x509|argon2|pbkdf2|uuid[1-8]/gi;
 /** Letters per word of a name below which it reads like chance (`MTk4NjIy`): names have words. */
 const FEWEST_LETTERS_PER_WORD = 2.2;
 
@@ -91,6 +92,8 @@ const knownRoot =
   /^(?:req|request|res|response|this|self|ctx|context|props|params|args|argv|opts|options|config|settings|cfg|credentials|secrets|env|process|os|event|body|state|session|sys)$/;
 const ownersOfProse = /^(?:my|our|your|his|her|their|the|is|was)$/i;
 const indexable = /(?:s|argv|match|row|result)$/;
+/** Types that take other types, as Python, TypeScript and Rust write them: `password: Optional[HiddenText]`. */
+const typeOfTypes = /^(?:Optional|Union|Annotated|Final|ClassVar|Type|List|Dict|Tuple|Sequence|Iterable|Mapping|Callable|Awaitable)$/;
 
 /** A template alone, with a name and without a default: `${NAME}`, `${{ secrets.NAME }}`, `{{ vault.name }}`, `$DB_PASSWORD`. */
 const template =
@@ -188,7 +191,13 @@ class Reader {
         if (!this.items(")", lookup, depth)) return false;
         calls++;
       } else if (this.take(/(?:\?\.)?\[/y)) {
-        const holds = members > 0 || calls > 0 || knownRoot.test(root) || indexable.test(root) || this.words.isSecretName(unnumbered(root));
+        const holds =
+          members > 0 ||
+          calls > 0 ||
+          knownRoot.test(root) ||
+          indexable.test(root) ||
+          typeOfTypes.test(root) ||
+          this.words.isSecretName(unnumbered(root));
         if (!(holds || isLookup()) || !this.items("]", isLookup() ? "environment" : "name", depth)) return false;
         calls++;
       } else break;
@@ -222,7 +231,8 @@ class Reader {
         if (!isKey && this.words.isOpaque(value) && !isMessage(value) && !isDescription(value, this.words.isSecretName)) return false;
         continue;
       }
-      if (this.take(/[0-9]{1,6}(?:\.[0-9]{1,3})?(?![\w.])/y)) continue;
+      // An index may count from the end: `token[:-1]`.
+      if (this.take(/-?[0-9]{1,6}(?:\.[0-9]{1,3})?(?![\w.])/y)) continue;
       if (!this.chain(false, true, depth + 1)) return false;
     }
     return false;

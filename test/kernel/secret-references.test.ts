@@ -188,3 +188,30 @@ describe("a value that only refers to a secret", () => {
         expect([text, findSecret(text) === undefined]).toEqual([text, false]);
   });
 });
+
+describe("code that hands a secret on under its own name", () => {
+  for (const text of [
+    "self.master_user_password = master_user_password",
+    "self._fail_on_invalid_token = fail_on_invalid_token",
+    "f(client_request_token=client_request_token)",
+    "client_request_token=client_request_token,",
+    "new Foo({ masterUserPassword: master_user_password })",
+    'WaitForTaskToken = "waitForTaskToken"',
+    "see `client_request_token=client_request_token`. It is handed on.",
+    "POSTGRES_ROOT_PASSWORD=POSTGRES_ROOT_PASSWORD",
+    "token = token[:-1]",
+    'password = password.encode("latin1")',
+    "def f(password: Optional[HiddenText] = None):",
+  ])
+    test(`is none in ${JSON.stringify(text)}`, () => expect(findSecret(text)).toBeUndefined());
+
+  for (const [text, label] of [
+    ["self.master_user_password = master_user_password1", "password field"],
+    ["POSTGRES_ROOT_PASSWORD=postgresrootpassword", "password field"],
+    ["db_password = other_root_password", "password field"],
+    ['password = f("latin1x9")', "password field"],
+    ["token = a9f3k2[-1]", "token field"],
+    ["password: Optional[hunter2hunter2x]", "password field"],
+  ] as const)
+    test(`is one in ${JSON.stringify(text)}`, () => expect(findSecret(text)?.label).toBe(label));
+});
