@@ -15,6 +15,9 @@ const composed = (text: string): string => text.normalize("NFC").replaceAll(DOTT
 /** Names that are looked for in texts, as they are compared; the others mean their entity alone. */
 export const telling = (names: readonly string[]): string[] => names.map(composed).filter((name) => charCount(name) >= LEAST_NAME_CHARS);
 
+/** Names too short to be looked for in texts. */
+export const untelling = (names: readonly string[]): string[] => names.filter((name) => charCount(composed(name)) < LEAST_NAME_CHARS);
+
 const isAscii = (char: string): boolean => char <= "\u007f";
 const mapped = (name: string, map: (char: string) => string): string =>
   Array.from(name, (char) => (isAscii(char) ? char.toLowerCase() : map(char))).join("");

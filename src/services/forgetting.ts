@@ -3,7 +3,7 @@
  * Irreversible. Who names it is looked for in slices, since that reads every text there is; then one transaction, planned by the same code that carries it
  * out, looks at what was found and at what was written since.
  */
-import { likePatterns, lowered, mentionOf } from "../domain/mentions.ts";
+import { likePatterns, lowered, mentionOf, untelling } from "../domain/mentions.ts";
 import { cleanName } from "../domain/names.ts";
 import type { CallContext } from "../kernel/context.ts";
 import { busy, conflict } from "../kernel/errors.ts";
@@ -53,6 +53,8 @@ export interface Erasure {
   readonly samples: Readonly<Record<string, readonly string[]>>;
   /** Rows of others that speak of it and stay. */
   readonly remaining: readonly string[];
+  /** Its names that no text was searched for, since they are too short. */
+  readonly notSought: readonly string[];
 }
 
 export interface Forgetting {
@@ -87,7 +89,7 @@ interface Plan extends Erasure {
   readonly histories: readonly Parameters<typeof dropVersions>[0][];
 }
 
-const nothing: Erasure = { entity: undefined, counts: {}, samples: {}, remaining: [] };
+const nothing: Erasure = { entity: undefined, counts: {}, samples: {}, remaining: [], notSought: [] };
 const tables = Object.keys(holders).filter((name): name is HolderTable => Object.hasOwn(holders, name));
 const allTables: readonly Table[] = [...tables, ...others];
 
@@ -227,6 +229,7 @@ export function createForgetting({ db, audit, onErased, paceOf }: ForgettingPart
       counts: Object.fromEntries([...counts].sort()),
       samples,
       remaining: remaining.sort(),
+      notSought: untelling(names),
       what,
       rows,
       histories,
@@ -273,7 +276,8 @@ export function createForgetting({ db, audit, onErased, paceOf }: ForgettingPart
       const { erasure, erased } = (await surveyed(ctx, name, act)) ?? { erasure: nothing, erased: false };
       if (erased) onErased();
       if (erased) ctx.log.warn("an entity was forgotten", { rows: Object.values(erasure.counts).reduce((sum, count) => sum + count, 0) });
-      return { entity: erasure.entity, counts: erasure.counts, samples: erasure.samples, remaining: erasure.remaining };
+      const { entity, counts, samples, remaining, notSought } = erasure;
+      return { entity, counts, samples, remaining, notSought };
     },
   };
 }

@@ -1,10 +1,16 @@
 import { z } from "zod";
+import { LEAST_NAME_CHARS } from "../domain/mentions.ts";
 import type { Erasure } from "../services/forgetting.ts";
 import { type Answer, action, defineTool } from "./define.ts";
 import { entityName, flag } from "./fields.ts";
 
 /** Ids shown of what stays. */
 const SHOWN_MENTIONS = 50;
+
+/** Names shown that no text was searched for. */
+const SHOWN_NAMES = 20;
+const notSought = (name: string) =>
+  `texts that name '${name}': a name below ${LEAST_NAME_CHARS} characters is not looked for in them, since it would take too much along; find them with cuba_faro and delete what should go`;
 
 /** Where copies may be that no statement of ours reaches. */
 const NOT_REACHABLE = [
@@ -65,7 +71,7 @@ const described = (erasure: Erasure, asked: string, deleted: boolean): Answer =>
   },
   remaining_mentions: erasure.remaining.slice(0, SHOWN_MENTIONS),
   remaining_total: erasure.remaining.length,
-  not_reachable: NOT_REACHABLE,
+  not_reachable: [...erasure.notSought.slice(0, SHOWN_NAMES).map(notSought), ...NOT_REACHABLE],
   gdpr_compliance: deleted
     ? "No compliance is claimed: erased says what is gone from this database, remaining_mentions and not_reachable where copies may be left."
     : "Nothing was erased.",

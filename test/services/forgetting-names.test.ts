@@ -63,4 +63,29 @@ eachEngine("cuba_forget, however a name is written", (engine) => {
     expect(done.remaining_mentions).toEqual([theirs.id]);
     expect(await row(engine.db, sql`select count(*)::int as n from brain_facts where object = 'x'`)).toEqual({ n: 0 });
   });
+
+  test.each([
+    ["api", "Gateway of payments"],
+    ["量子", "Gateway of payments"],
+    ["Gateway of payments", "gwp"],
+  ])("%s: a name that is too short to be looked for in texts is told, and nothing that has it inside goes", async (name, other) => {
+    const short = name.length < 4 ? name : other;
+    const mine = await project(engine.db);
+    const call = graphOver(engine.db).caller({ kind: "project", id: mine });
+    await call("cuba_cronica", { action: "add", entity_name: name, content: SECRET });
+    if (short === other)
+      await rows(
+        engine.db,
+        sql`insert into brain_entity_aliases (entity_id, alias_text) select id, ${short}::text from brain_entities where name = ${name}::text`,
+      );
+    await call("cuba_cronica", { action: "add", entity_name: `${short}计算机-gateway`, content: "answers on port 80" });
+    await call("cuba_alarma", { error_type: "Timeout", error_message: `the ${short} failed` });
+    const told = expect.stringContaining(`'${short}'`);
+    const plan = await call("cuba_forget", { entity_name: name });
+    expect(plan.not_reachable).toContainEqual(told);
+    const done = await call("cuba_forget", { entity_name: name, confirm: true });
+    expect([done.entity_deleted, done.erased.brain_errors, done.erased.brain_entities]).toEqual([true, undefined, 1]);
+    expect(done.not_reachable).toContainEqual(told);
+    expect((done.not_reachable as string[]).filter((line) => line.includes("'"))).toHaveLength(1);
+  });
 });
