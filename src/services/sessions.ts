@@ -47,7 +47,13 @@ export type StartResult = Started | { readonly kind: "unbound" };
 export type EndResult =
   | { readonly kind: "none" }
   | { readonly kind: "already-closed" }
-  | { readonly kind: "ended"; readonly outcome: Outcome; readonly diff: Readonly<Record<string, number>> };
+  | {
+      readonly kind: "ended";
+      readonly outcome: Outcome;
+      readonly diff: Readonly<Record<string, number>>;
+      /** Where the client works from now on; undefined where its project has not changed. */
+      readonly movesTo?: { readonly name: string | null };
+    };
 
 export interface Current {
   readonly id: string;
@@ -148,6 +154,7 @@ export function createSessions({ db, registry, identity, reminders }: SessionsPa
     async end(ctx, { outcome, summary, sessionId }) {
       const state = ctx.bound ? registry.of(ctx.client) : undefined;
       const id = sessionId ?? state?.session?.id;
+      const before = identity.active(ctx.client, ctx.bound);
       if (id === undefined) return { kind: "none" };
       const closed = await db.write(control(ctx), async (tx) => {
         const count = await tx.run(endSession({ id, outcome, summary, clientKey: identity.sessionKey(ctx.client) }));
@@ -158,7 +165,10 @@ export function createSessions({ db, registry, identity, reminders }: SessionsPa
         throw conflict(
           `Session ${sessionId} is not an open session of this client, so nothing was closed. cuba_jornada action=list shows the newest.`,
         );
-      return closed ? { kind: "ended", outcome, diff: await diffOf(ctx, id) } : { kind: "already-closed" };
+      if (!closed) return { kind: "already-closed" };
+      const after = identity.active(ctx.client, ctx.bound);
+      const movesTo = before?.id === after?.id ? {} : { movesTo: { name: after?.name ?? null } };
+      return { kind: "ended", outcome, diff: await diffOf(ctx, id), ...movesTo };
     },
 
     async current(ctx) {

@@ -181,6 +181,15 @@ async function started(result: StartResult): Promise<Answer> {
   };
 }
 
+/** A switch inside a session ends with it: without a word, what is written next would lie where nobody looks for it. */
+const moved = (to: { readonly name: string | null } | undefined): Answer =>
+  to === undefined
+    ? {}
+    : {
+        project_now: to.name,
+        note: `the session's project ended with it: what is written from now on lies in ${to.name === null ? "no project" : `'${to.name}'`}. cuba_proyecto action=switch goes back`,
+      };
+
 function ended(result: EndResult): Answer {
   switch (result.kind) {
     case "none":
@@ -188,6 +197,6 @@ function ended(result: EndResult): Answer {
     case "already-closed":
       return { action: "ended", updated: false, reason: "the session had been closed elsewhere; this client has none now" };
     case "ended":
-      return { action: "ended", outcome: result.outcome, updated: true, session_diff: result.diff };
+      return { action: "ended", outcome: result.outcome, updated: true, session_diff: result.diff, ...moved(result.movesTo) };
   }
 }

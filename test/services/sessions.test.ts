@@ -62,6 +62,20 @@ eachEngine("working sessions", (engine) => {
     expect(await of.sessions.current(await window.context())).toBeUndefined();
   });
 
+  for (const [own, named] of [
+    ["web", "web"],
+    [undefined, null],
+  ] as const)
+    test(`end tells that the client is in ${named ?? "no project"} again, and nothing where its project stays`, async () => {
+      const of = processOver(engine.db);
+      const window = of.client(own === undefined ? {} : { project: own });
+      const end = async () => of.sessions.end(await window.context(), { outcome: "success", summary: "", sessionId: undefined });
+      await of.sessions.start(await window.context(), { ...plain, project: "api" });
+      expect(await end()).toEqual({ kind: "ended", outcome: "success", diff: {}, movesTo: { name: named } });
+      await of.sessions.start(await window.context(), plain);
+      expect(await end()).toEqual({ kind: "ended", outcome: "success", diff: {} });
+    });
+
   for (const [age, observations, hint] of [
     ["1 hour 59 minutes", 99, false],
     ["1 hour", 100, true],
